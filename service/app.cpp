@@ -221,7 +221,7 @@ std::optional<HttpResponse> App::answer_again(Exchange& exchange) {
   std::string search_id;
   // if the store cannot keep up, the id stays empty: the answer is sent, but cannot be clicked
   if (kept->repeat->search != nullptr && may_be_stored(exchange.request))
-    search_id = stored_again(*records_, exchange, kept->repeat->search);
+    search_id = stored_again(*records_, exchange, *kept->repeat->search);
   telemetry_.metrics.cache("rendered");
   telemetry_.metrics.search(kept->repeat->domain, kept->repeat->method);
   return repeated_response(*kept, exchange, std::move(search_id), clock_.now() - exchange.arrived);

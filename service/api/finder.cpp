@@ -25,8 +25,9 @@ HttpResponse FoundSearch::response(HttpResponse rendered, std::vector<GapMark> m
   if (!shown.search_id.empty()) marks.push_back({Gap::search_id, shown.search_id, shown.search_id});
   if (const std::string missing = failed_engines(*answer); !missing.empty())
     rendered.set("X-Unresponsive-Engines", missing);
+  auto search = shown.search == nullptr ? nullptr : std::make_shared<RepeatedSearch>(shown.search);
   rendered.repeat =
-      std::make_shared<const Repeat>(Repeat{std::move(marks), repeated, found, shown.search,
+      std::make_shared<const Repeat>(Repeat{std::move(marks), repeated, found, std::move(search),
                                             answer->lists.size(), answer->domain, answer->fusion.method});
   return rendered;
 }

@@ -45,10 +45,11 @@ std::size_t bytes_of(const RenderedAnswer& answer) {
     bytes += sizeof(Header) + header.name.size() + header.value.size();
   for (const std::string& part : answer.frame->parts) bytes += sizeof(std::string) + part.size();
   if (repeat.search == nullptr) return bytes;
-  for (const std::string& document : repeat.search->documents) bytes += sizeof(std::string) + document.size();
-  for (const StoredList& list : repeat.search->lists)
+  const auto search = repeat.search->latest();
+  for (const std::string& document : search->documents) bytes += sizeof(std::string) + document.size();
+  for (const StoredList& list : search->lists)
     bytes += sizeof(StoredList) + list.feature.size() + list.documents.size() * sizeof(std::uint32_t);
-  return bytes + repeat.search->shown.size() * sizeof(ShownResult);
+  return bytes + search->shown.size() * sizeof(ShownResult);
 }
 
 }  // namespace

@@ -14,7 +14,7 @@
 #include "service/base/expiring_cache.h"
 #include "service/http/exchange.h"
 #include "service/http/message.h"
-#include "service/store/stored_search.h"
+#include "service/learning/search_log.h"
 
 namespace metafuse::service {
 
@@ -29,13 +29,13 @@ struct GapMark {
   std::string filling;  ///< what replaces it this time
 };
 
-/// What a search's rendered answer needs to be sent again. `search` is nullptr without a store.
+/// What a search's rendered answer needs to be sent again.
 struct Repeat {
   std::vector<GapMark> marks;
-  std::optional<TimePoint> until;              ///< nothing: it must not be sent again
-  TimePoint found;                             ///< when rendering began
-  std::shared_ptr<const StoredSearch> search;  ///< to which feedback refers
-  std::size_t expanded_queries = 0;            ///< how many are charged to a quota
+  std::optional<TimePoint> until;          ///< nothing: it must not be sent again
+  TimePoint found;                         ///< when rendering began
+  std::shared_ptr<RepeatedSearch> search;  ///< to which feedback refers; nullptr if nothing is stored
+  std::size_t expanded_queries = 0;        ///< how many are charged to a quota
   std::string domain;
   std::string method;
 };

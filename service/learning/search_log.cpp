@@ -78,6 +78,21 @@ StoredSearch stored_search(const SearchAnswer& answer, std::span<const std::size
   return search;
 }
 
+std::shared_ptr<const StoredSearch> RepeatedSearch::at(std::string_view secret, UnixTime now) {
+  const std::lock_guard lock(mutex_);
+  if (hour_of(latest_->at) == hour_of(now)) return latest_;
+  auto again = std::make_shared<StoredSearch>(*latest_);
+  again->at = now;
+  again->id = content_id(secret, *again);
+  latest_ = std::move(again);
+  return latest_;
+}
+
+std::shared_ptr<const StoredSearch> RepeatedSearch::latest() const {
+  const std::lock_guard lock(mutex_);
+  return latest_;
+}
+
 void SearchCounts::set_on_drop(OnDrop on_drop) {
   const std::lock_guard lock(mutex_);
   on_drop_ = std::move(on_drop);

@@ -33,6 +33,21 @@ std::string digest_of(const SearchAnswer& answer, const StoreIdentity& identity)
 StoredSearch stored_search(const SearchAnswer& answer, std::span<const std::size_t> shown,
                            const StoreIdentity& identity, UnixTime now);
 
+/// The search of an answer that is sent again and again, perhaps for hours. Thread-safe.
+class RepeatedSearch {
+ public:
+  explicit RepeatedSearch(std::shared_ptr<const StoredSearch> search) : latest_(std::move(search)) {}
+
+  /// The search as it is stored when it is shown at a time: a search of its own in each hour. Else the clicks
+  /// on an answer that is kept for long would be refused as too late.
+  std::shared_ptr<const StoredSearch> at(std::string_view secret, UnixTime now);
+  std::shared_ptr<const StoredSearch> latest() const;
+
+ private:
+  mutable std::mutex mutex_;
+  std::shared_ptr<const StoredSearch> latest_;
+};
+
 /// Counts written and dropped searches, and reports dropped ones at most once per minute.
 class SearchCounts {
  public:

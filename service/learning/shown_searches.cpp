@@ -26,6 +26,13 @@ std::shared_ptr<const DomainDecisions> decisions_of(Records& records, const Snap
       {config.learning.are_judged_first, identity_of(records, snapshot, domain), &config.tracking});
 }
 
+/// Stores a search once more, and makes the id under which this client knows it; "" if that is not possible.
+std::string deliver(Records& records, const Exchange& exchange,
+                    const std::shared_ptr<const StoredSearch>& search) {
+  if (!records.search_log->add(search, storing_share(exchange))) return {};
+  return delivered_id(records.secret, search->id, address_prefix(exchange.client));
+}
+
 /// in: times - how many searches it counts as
 void store_search(Records& records, const Exchange& exchange, const LoadedDomain& domain,
                   const SearchAnswer& answer, std::uint64_t times, ShownResults& shown) {
@@ -35,7 +42,7 @@ void store_search(Records& records, const Exchange& exchange, const LoadedDomain
   StoredSearch made = stored_search(answer, shown.positions, identity, records.unix_time());
   made.times = times;
   auto search = std::make_shared<const StoredSearch>(std::move(made));
-  shown.search_id = stored_again(records, exchange, search);
+  shown.search_id = deliver(records, exchange, search);
   if (!shown.search_id.empty()) shown.search = std::move(search);
 }
 
@@ -98,10 +105,8 @@ ShownResults show_to_judge(Records& records, const Exchange& exchange, const Loa
   return shown;
 }
 
-std::string stored_again(Records& records, const Exchange& exchange,
-                         const std::shared_ptr<const StoredSearch>& search) {
-  if (!records.search_log->add(search, storing_share(exchange))) return {};
-  return delivered_id(records.secret, search->id, address_prefix(exchange.client));
+std::string stored_again(Records& records, const Exchange& exchange, RepeatedSearch& search) {
+  return deliver(records, exchange, search.at(records.secret, records.unix_time()));
 }
 
 }  // namespace metafuse::service

@@ -50,8 +50,9 @@ void store_shown(Records& records, const Exchange& exchange, const LoadedDomain&
 ShownResults show_to_judge(Records& records, const Exchange& exchange, const LoadedDomain& domain,
                            const SearchAnswer& answer, std::vector<std::size_t> positions);
 
-/// The id under which a stored search is known to this client; "" if it could not be stored again.
-std::string stored_again(Records& records, const Exchange& exchange,
-                         const std::shared_ptr<const StoredSearch>& search);
+/// Stores the search of an answer that is sent again.
+///
+/// out: the id under which this client knows it; "" if it could not be stored
+std::string stored_again(Records& records, const Exchange& exchange, RepeatedSearch& search);
 
 }  // namespace metafuse::service

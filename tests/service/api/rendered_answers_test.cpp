@@ -102,6 +102,29 @@ TEST_CASE("Every rendered answer has a search id of its own that takes clicks", 
                                 R"({"search_id":")" + id + R"(","kind":"click","position":1})")) == 200);
 }
 
+TEST_CASE("An answer that was rendered hours ago is stored in the hour in which it is sent again",
+          "[service][rendered]") {
+  TestServer server(TestServer::default_answer, "store: metafuse.db\ncache: {seconds: 86400}\n");
+  service::Records& records = server.app().records();
+  service::UnixTime now = 1'800'000'000;
+  records.unix_time = [&] { return now; };
+  const auto ask_again = [&] { return rendered_search_id(server.get("/search?q=ada&format=json")); };
+  for (int i = 0; i < 3; ++i) ask_again();
+  now += 7 * 3600;
+  const std::string ids[] = {ask_again(), ask_again()};
+  CHECK(counts(server, "metafuse_cache_lookups_total{outcome=\"rendered\"} 3"));
+  CHECK(service::stored_id(ids[0]) == service::stored_id(ids[1]));
+  CHECK(ids[0] != ids[1]);
+  records.search_log->flush();
+  const auto stored = records.store->searches.find(ids[0]).value();
+  REQUIRE(stored.has_value());
+  CHECK(stored->at == now);
+  CHECK(stored->times == 2);
+  for (const std::string& id : ids)
+    CHECK(status_in(server.post("/v1/feedback", "application/json",
+                                R"({"search_id":")" + id + R"(","kind":"click","position":1})")) == 200);
+}
+
 TEST_CASE("Equal tool calls share a rendered answer and each keeps its own id", "[service][rendered]") {
   TestServer server(TestServer::default_answer, "store: metafuse.db\n");
   std::set<std::string> bodies;
