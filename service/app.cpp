@@ -104,9 +104,8 @@ CaretakerOptions App::care_options() {
   care.on_asked = [this](const std::string& domain, std::vector<std::string> queries) {
     suggester_.set_asked(domain, std::move(queries));
   };
-  care.look_for_judgments = [this](const std::string& domain) {
-    const auto changed = records_->decisions->look(domain);
-    return changed && *changed;
+  care.on_look = [this](const std::string& domain) {
+    static_cast<void>(records_->decisions->look(domain));  // after a failure, the next look tries again
   };
   care.on_models_changed = [this] { reloader_.reload_soon(); };
   care.on_event = [this](std::string_view event, JsonObject fields) {

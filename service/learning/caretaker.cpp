@@ -21,6 +21,13 @@ constexpr int kNiceness = 10;
 /// After training from new feedback it rests this many times as long, so it takes a tenth of a core.
 constexpr int kRestsPerTraining = 9;
 
+/// A text that changes whenever there is new feedback to learn from.
+Result<std::string> feedback_marks(Store& store, const std::string& domain) {
+  TRY(const std::string judgments, store.judgments.mark(domain));
+  TRY(const std::string clicks, store.clicks.mark(domain));
+  return judgments + clicks;
+}
+
 }  // namespace
 
 PromotionRules promotion_rules(const LoadedDomain& domain) {
@@ -60,15 +67,21 @@ void Caretaker::start() {
   thread_ = std::thread([this] {
     // On Linux each thread has its own niceness; this one yields to searches.
     ::setpriority(PRIO_PROCESS, static_cast<id_t>(::gettid()), kNiceness);
-    std::unique_lock lock(mutex_);
-    for (wait(lock); !is_stopping_; wait(lock)) {
-      lock.unlock();
+    const auto guarded = [this](const auto& work) {
       try {
-        learn_from_feedback(options_.unix_time());
-        tick(options_.unix_time());
+        work();
       } catch (const std::exception& error) {
         options_.on_event("a mistake of ours", {{"where", "caretaker"}, {"what", error.what()}});
       }
+    };
+    guarded([this] { look(); });
+    std::unique_lock lock(mutex_);
+    for (wait(lock); !is_stopping_; wait(lock)) {
+      lock.unlock();
+      guarded([this] {
+        learn_from_feedback(options_.unix_time());
+        tick(options_.unix_time());
+      });
       lock.lock();
     }
   });
@@ -84,6 +97,10 @@ void Caretaker::wait(std::unique_lock<std::mutex>& lock) {
   wakes_.wait_until(lock, ripe, [this] { return is_stopping_; });
 }
 
+bool Caretaker::has_duty() const {
+  return !options_.has_duty || options_.has_duty();
+}
+
 bool Caretaker::trains() const {
   return options_.versions != nullptr && options_.snapshot()->config.learning.is_trained_on_change;
 }
@@ -97,13 +114,28 @@ void Caretaker::note_feedback(const std::string& domain) {
   wakes_.notify_all();
 }
 
+/// Finds out what other servers of the store did. A domain is noted if its feedback is not what it last
+/// learned from. The first look only remembers what there is, so that no start trains all domains.
+void Caretaker::look() {
+  const auto snapshot = options_.snapshot();
+  const bool is_learning = trains();
+  for (const auto& [name, domain] : snapshot->domains) {
+    if (options_.on_look) options_.on_look(name);
+    if (!is_learning) continue;
+    const auto marks = feedback_marks(*options_.store, name);
+    if (!marks) continue;  // the next look tries again
+    const auto [at, is_first] = learned_.try_emplace(name, *marks);
+    if (!is_first && at->second != *marks && has_duty()) note_feedback(name);
+  }
+}
+
 void Caretaker::learn_from_feedback(UnixTime now) {
   std::set<std::string> noted;
   {
     const std::lock_guard lock(mutex_);
     noted.swap(noted_);
   }
-  if (noted.empty() || (options_.has_duty && !options_.has_duty())) return;
+  if (noted.empty() || !has_duty()) return;
   const auto snapshot = options_.snapshot();
   const auto began = std::chrono::steady_clock::now();
   for (const std::string& name : noted)
@@ -137,10 +169,8 @@ void Caretaker::tick(UnixTime now) {
     next_asked_ = now + kBetweenAsked;
     learn_asked(*snapshot);
   }
-  if (options_.look_for_judgments)
-    for (const auto& [name, domain] : snapshot->domains)
-      if (options_.look_for_judgments(name)) note_feedback(name);
-  if (options_.has_duty && !options_.has_duty()) {
+  look();
+  if (!has_duty()) {
     retrained_.clear();  // the server with the duty retrains; the models' files record when
     return;
   }
@@ -208,6 +238,8 @@ void Caretaker::promote(const LoadedDomain& domain, const std::string& version, 
 void Caretaker::retrain_domain(const LoadedDomain& domain, const LearningConfig& learning, UnixTime now) {
   const std::string& name = domain.domain.name;
   const auto before = options_.versions->state(name);
+  // read before the feedback itself, so that a look sees what comes meanwhile
+  if (const auto marks = feedback_marks(*options_.store, name)) learned_[name] = *marks;
   const auto trained = retrain(*options_.store, *options_.versions, retrain_options(domain, learning, now));
   if (trained.has_error())
     return options_.on_event("retraining failed", {{"domain", name}, {"reason", trained.error().text}});

@@ -30,9 +30,9 @@ struct CaretakerOptions {
       {};  ///< whether this server, among those of the store, has the duty; empty: it has
   /// Called with queries of a domain's plain slot that enough people asked, the most asked first.
   std::function<void(const std::string& domain, std::vector<std::string> queries)> on_asked;
-  /// Called for every domain at every look, to find out what other servers of the store changed; tells
-  /// whether its judgments changed. Empty if there is no other.
-  std::function<bool(const std::string& domain)> look_for_judgments = {};
+  /// Called for every domain at every look, to find out what other servers of the store changed. It
+  /// may be empty.
+  std::function<void(const std::string& domain)> on_look = {};
   std::function<void()> on_models_changed;  ///< a champion or challenger has changed
   std::function<void(std::string_view event, JsonObject fields)> on_event;  ///< for log events
 };
@@ -63,8 +63,9 @@ class Caretaker {
   /// Does the work that is due at a time. The thread calls it.
   void tick(UnixTime now);
 
-  /// A domain's judgments or clicks have changed. If the configuration wants it, the thread soon trains;
-  /// feedback that comes within kGathering is learned from together.
+  /// A domain's judgments or clicks have changed. If the configuration wants it and this server has the duty,
+  /// the thread soon trains; feedback that comes within kGathering is learned from together. Feedback that
+  /// another server took is found at the next look.
   void note_feedback(const std::string& domain);
   /// Trains the domains noted since the last call. The thread calls it.
   void learn_from_feedback(UnixTime now);
@@ -78,13 +79,16 @@ class Caretaker {
   void retrain_domain(const LoadedDomain& domain, const LearningConfig& learning, UnixTime now);
   void promote(const LoadedDomain& domain, const std::string& version, UnixTime now);
   UnixTime last_retrain(const std::string& domain);
+  bool has_duty() const;
   bool trains() const;
+  void look();
   void wait(std::unique_lock<std::mutex>& lock);
 
   CaretakerOptions options_;
   UnixTime next_forgetting_ = 0;
   UnixTime next_asked_ = 0;
   std::map<std::string, UnixTime> retrained_;
+  std::map<std::string, std::string> learned_;  ///< marks of the feedback that each domain learned from
   std::mutex mutex_;
   std::condition_variable wakes_;
   bool is_stopping_ = false;

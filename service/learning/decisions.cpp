@@ -38,6 +38,14 @@ Result<DomainDecisions> read_decisions(Store& store, const std::string& domain,
   return out;
 }
 
+/// A text that changes whenever a domain's judgments or its curation do.
+Result<std::string> marks_of(Store& store, const std::string& domain) {
+  TRY(std::string marks, store.judgments.mark(domain));
+  TRY(const auto versions, store.templates.all(curation_name(domain)));
+  if (!versions.empty()) marks += std::to_string(versions.front().number);
+  return marks;
+}
+
 constexpr std::size_t kNone = std::numeric_limits<std::size_t>::max();
 
 std::size_t find(const std::vector<CuratedResult>& results, const std::string& key) {
@@ -195,8 +203,11 @@ void Decisions::read(const Wanted& wanted) {
   options.identity.secret = wanted.secret;
   options.identity.plain_slot = wanted.plain_slot;
   options.tracking = &wanted.tracking;
+  std::string marks;
   const auto read_all = [&]() -> Result<DomainDecisions> {
     try {
+      TRY(marks,
+          marks_of(store_, wanted.domain));  // before the rest, so that look() sees what comes meanwhile
       return read_decisions(store_, wanted.domain, options);
     } catch (const std::exception& error) {
       return fail(Code::internal, error.what());  // no memory: the earlier ones stay
@@ -210,8 +221,9 @@ void Decisions::read(const Wanted& wanted) {
     if (read) {
       entry.decisions = std::make_shared<const DomainDecisions>(std::move(*read));
       entry.was_read = true;
+      entry.marks = std::move(marks);
     } else {
-      entry.judgments.clear();
+      entry.marks.clear();
     }
     ++changes_;  // answers were perhaps rendered without them
   }
@@ -224,19 +236,15 @@ void Decisions::note(const std::string& domain) {
   ++changes_;
 }
 
-Result<bool> Decisions::look(const std::string& domain) {
-  TRY(const std::string judgments, store_.judgments.mark(domain));
-  TRY(const auto versions, store_.templates.all(curation_name(domain)));
-  const std::string curation = versions.empty() ? "" : std::to_string(versions.front().number);
+Result<void> Decisions::look(const std::string& domain) {
+  TRY(std::string marks, marks_of(store_, domain));
   const std::lock_guard lock(mutex_);
   Entry& entry = entries_[domain];
-  const bool are_judged = entry.judgments != judgments;
-  if (!are_judged && entry.curation == curation) return false;
-  entry.judgments = judgments;
-  entry.curation = curation;
+  if (entry.marks == marks) return {};
+  entry.marks = std::move(marks);
   entry.is_stale = true;
   ++changes_;
-  return are_judged;
+  return {};
 }
 
 Result<StoredCuration> stored_curation(Store& store, std::string_view domain) {

@@ -58,17 +58,14 @@ class Decisions {
   /// Says that a domain's judgments or curation have changed.
   void note(const std::string& domain);
   /// Looks whether another server of the store changed them.
-  ///
-  /// out: whether judgments did
-  Result<bool> look(const std::string& domain);
+  Result<void> look(const std::string& domain);
   /// Grows with every change, so that rendered answers from before it are not sent again.
   std::uint64_t changes() const { return changes_; }
 
  private:
   struct Entry {
     bool is_stale = true;
-    std::string judgments;  ///< StoredJudgments::mark() when last looked at
-    std::string curation;   ///< number of the latest version
+    std::string marks;  ///< of what was read last, or of what look() saw since
     std::shared_ptr<const DomainDecisions> decisions = std::make_shared<const DomainDecisions>();
     bool was_read = false;
     int under_way = 0;  ///< times that it is being read or waits for that

@@ -58,8 +58,7 @@ TEST_CASE("A search does not wait for a store that does not answer", "[service][
   database.release();
 }
 
-TEST_CASE("What another server decided is noticed, and only new judgments are to be learned from",
-          "[service][learning][decisions]") {
+TEST_CASE("What another server decided is noticed", "[service][learning][decisions]") {
   const test::TemporaryFolder folder;
   const auto store = open_store(folder.path("store.db")).value();
   Decisions decisions(*store);
@@ -68,11 +67,27 @@ TEST_CASE("What another server decided is noticed, and only new judgments are to
   const TemplateVersion curation{curation_name("pages"), 0, R"({"synonyms":[["car","automobile"]]})", "ann",
                                  1};
   REQUIRE(store->templates.add(curation).has_value());
-  CHECK_FALSE(decisions.look("pages").value());
+  REQUIRE(decisions.look("pages").has_value());
   CHECK(decisions.of("pages", kOptions)->synonyms == Synonyms{{"car", "automobile"}});
   REQUIRE(store->judgments.set({"pages", "ada", "a.example", "ann", 1, "id", 1}).has_value());
-  CHECK(decisions.look("pages").value());
-  CHECK_FALSE(decisions.look("pages").value());
+  REQUIRE(decisions.look("pages").has_value());
+  CHECK(decisions.of("pages", kOptions)->queries.contains("ada"));
+}
+
+TEST_CASE("What was read is not news at the next look", "[service][learning][decisions]") {
+  const test::TemporaryFolder folder;
+  const auto store = open_store(folder.path("store.db")).value();
+  Decisions decisions(*store);
+  for (const int grade : {1, 2}) {
+    REQUIRE(store->judgments.set({"pages", "ada", "a.example", "ann", grade, "id", 1}).has_value());
+    decisions.note("pages");
+    const auto found = decisions.of("pages", kOptions);
+    REQUIRE(found->queries.at("ada").grades.at("a.example") == grade);
+    const std::uint64_t changes = decisions.changes();
+    REQUIRE(decisions.look("pages").has_value());
+    CHECK(decisions.changes() == changes);
+    CHECK(decisions.of("pages", kOptions) == found);
+  }
 }
 
 TEST_CASE("A judgment is seen by the next search and by answers rendered before it",

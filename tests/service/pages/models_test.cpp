@@ -41,7 +41,8 @@ std::string send(TestServer& server, const std::string& target, const std::strin
 /// result as not relevant.
 void judge_names(TestServer& server, int first, int count, const std::string& domain = "pages") {
   for (int i = first; i < first + count; ++i) {
-    const JsonObject answer = body_of(server.get("/search?format=json&q=name" + std::to_string(i)));
+    const JsonObject answer =
+        body_of(server.get("/search?format=json&domain=" + domain + "&q=name" + std::to_string(i)));
     const std::string id(answer.at("fusion").at("search_id").as_string());
     for (const auto& [host, grade] : {std::pair{"c.example", 1}, std::pair{"a.example", 0}}) {
       const std::string judgment = R"({"search_id":")" + id + R"(","kind":"judgment","url":"http://)" + host +
@@ -67,7 +68,6 @@ bool is_c_above_a(const std::string& hosts) {
   return hosts.find('c') < hosts.find('a');
 }
 
-JsonObject served_model_of(TestServer& server) {
 /// Clicks the first result of a search for a query.
 ///
 /// out: the answer's "fusion"
@@ -80,6 +80,7 @@ JsonObject search_and_click(TestServer& server, const std::string& query) {
   return fusion;
 }
 
+JsonObject served_model_of(TestServer& server) {
   return body_of(server.get("/v1/models", kAdmin)).at("models").at(0).as_object();
 }
 
@@ -152,7 +153,6 @@ TEST_CASE("A new domain is served by what other domains learned from its first s
   CHECK(order(server, "new&domain=manuals") == "badc");
 }
 
-TEST_CASE("The page of models does the same as the API and needs the same key", "[service][models]") {
 TEST_CASE("Clicks compare a first challenger with what other domains learned", "[service][models]") {
   TestServer server(TestServer::default_answer, learning_config("learning: {interleave_share: 1}\n"));
   judge_names(server, 0, 12);
@@ -195,6 +195,7 @@ TEST_CASE("An interleaved search compares the models without the online reranker
   CHECK_FALSE(fusion.contains("online"));
 }
 
+TEST_CASE("The page of models does the same as the API and needs the same key", "[service][models]") {
   TestServer server(TestServer::default_answer, learning_config("learning: {interleave_share: 1}\n"));
   judge_names(server, 0, 12);
   const auto press = [&](const std::string& action, const std::string& key = "admin-key") {
@@ -350,6 +351,49 @@ TEST_CASE("New judgments train a model at once and the pages say what it brought
   CHECK(press("/judge/pages", "judge-key", "queue").find("12 judged queries") != std::string::npos);
   CHECK(press("/models/pages", "admin-key", "retrain").find("Nothing changed since the last training") !=
         std::string::npos);
+}
+
+TEST_CASE("Feedback is learned from once, by the server with the duty, whoever took it",
+          "[service][models]") {
+  TestServer server(TestServer::default_answer, learning_config("learning: {retrain_on_change: true}\n"));
+  service::Records& records = server.app().records();
+  records.on_feedback = nullptr;  // what the tests' own caretakers do not hear of was taken by another server
+  judge_names(server, 0, 12);
+  int trainings = 0;
+  bool has_duty = true;
+  service::CaretakerOptions options;
+  options.store = records.store.get();
+  options.versions = records.model_versions.get();
+  options.snapshot = [&] { return server.app().reloader().snapshot(); };
+  options.unix_time = records.unix_time;
+  options.has_duty = [&] { return has_duty; };
+  options.on_models_changed = [] {};
+  options.on_event = [&](std::string_view event, JsonObject) { trainings += event == "retrained" ? 1 : 0; };
+  service::Caretaker caretaker(options);
+  const auto trainings_after_look = [&] {
+    caretaker.tick(options.unix_time());
+    caretaker.learn_from_feedback(options.unix_time());
+    return trainings;
+  };
+  CHECK(trainings_after_look() == 0);  // what there was at its start
+  CHECK(trainings_after_look() == 0);
+  search_and_click(server, "other");
+  CHECK(trainings_after_look() == 1);
+  CHECK(trainings_after_look() == 1);
+  judge_names(server, 12, 1);
+  CHECK(trainings_after_look() == 2);
+
+  records.on_feedback = [&](const std::string& domain) { caretaker.note_feedback(domain); };
+  judge_names(server, 13, 1);
+  caretaker.learn_from_feedback(options.unix_time());
+  CHECK(trainings == 3);
+  CHECK(trainings_after_look() == 3);  // it is no news
+
+  has_duty = false;
+  search_and_click(server, "another");
+  CHECK(trainings_after_look() == 3);
+  has_duty = true;  // the server that had it is gone
+  CHECK(trainings_after_look() == 4);
 }
 
 TEST_CASE("A judged query shows its judgments unless judged_first is off", "[service][models]") {
