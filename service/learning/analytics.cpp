@@ -28,17 +28,19 @@ class Counter {
       : store_(store),
         options_(options),
         first_day_(day_of(options.now) - options.days + 1),
-        half_(options.now - std::int64_t{options.days} * kSecondsPerDay / 2) {
+        half_((first_day_ * kSecondsPerDay + options.now) / 2) {
     for (std::int64_t day = first_day_; day <= day_of(options.now); ++day)
       out_.days.push_back({day, 0, 0, 0});
   }
 
   Result<Analytics> count() {
     const UnixTime from = first_day_ * kSecondsPerDay;
+    TRY(const auto clicks, store_.clicks.latest(options_.domain, from, options_.most_clicks));
+    if (clicks.size() == options_.most_clicks) out_.clicks_from = clicks.back().at + 1;
+    for (const ClickFact& click : clicks)
+      if (is_in_span(click.at)) take(click);
     TRY(const auto searches, store_.searches.facts(options_.domain, from));
     for (const SearchFact& fact : searches) take(fact);
-    TRY(const auto clicks, store_.clicks.latest(options_.domain, from, kMostClicks));
-    for (const ClickFact& click : clicks) take(click);
     for (const auto& [search, seconds] : first_clicks_) out_.first_click_seconds.push_back(seconds);
     std::sort(out_.first_click_seconds.begin(), out_.first_click_seconds.end());
     count_positions();
@@ -48,6 +50,9 @@ class Counter {
   }
 
  private:
+  /// Whether every click of that time was read.
+  bool is_in_span(UnixTime at) const { return at >= out_.clicks_from; }
+
   DayFigures* day_at(UnixTime at) {
     const std::int64_t index = day_of(at) - first_day_;
     if (index < 0 || index >= static_cast<std::int64_t>(out_.days.size())) return nullptr;
@@ -60,7 +65,7 @@ class Counter {
     query.searches += fact.times;
     (fact.at < half_ ? query.earlier : query.later) += fact.times;
     if (fact.results == 0) query.empty += fact.times;
-    if (fact.results > 0) shown_of_length_[fact.results] += fact.times;
+    if (fact.results > 0 && is_in_span(fact.at)) shown_of_length_[fact.results] += fact.times;
     if (DayFigures* day = day_at(fact.at)) {
       day->searches += fact.times;
       if (fact.results == 0) day->empty += fact.times;
@@ -69,9 +74,10 @@ class Counter {
 
   void take(const ClickFact& click) {
     ++queries_[click.query].clicks;
-    if (click.position < kMostPositions) ++clicks_at_[click.position];
     clicked_[std::string(stored_id(click.search))].push_back(click.position);
     if (DayFigures* day = day_at(click.at)) ++day->clicks;
+    if (!is_in_span(click.shown_at)) return;
+    if (click.position < kMostPositions) ++clicks_at_[click.position];
     if (click.times != 1 || click.at < click.shown_at) return;
     const auto [at, is_new] = first_clicks_.try_emplace(click.search, click.at - click.shown_at);
     at->second = std::min(at->second, click.at - click.shown_at);
@@ -253,6 +259,7 @@ JsonObject to_json(const Analytics& analytics) {
                  {"engine_searches", analytics.engine_searches}};
   const auto median = analytics.median_first_click();
   out["median_first_click_seconds"] = median ? Json(*median) : Json();
+  out["clicks_from"] = analytics.clicks_from > 0 ? Json(utc_text(analytics.clicks_from)) : Json();
   for (const std::string_view name : kAnalyticsTables) {
     if (name == "first-clicks") continue;
     const AnalyticsTable table = table_named(analytics, name);

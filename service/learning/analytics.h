@@ -20,7 +20,8 @@ namespace metafuse::service {
 struct AnalyticsOptions {
   std::string domain;
   UnixTime now = 0;
-  int days = 30;  ///< today and the days before, 1 to kMaxAnalyticsDays
+  int days = 30;                      ///< today and the days before, 1 to kMaxAnalyticsDays
+  std::size_t most_clicks = 100'000;  ///< the latest are read
 };
 inline constexpr int kMaxAnalyticsDays = 366;
 
@@ -60,14 +61,16 @@ struct EngineFigures {
 };
 
 struct Analytics {
-  std::vector<DayFigures> days;      ///< every day of the period, the earliest first
-  std::vector<QueryFigures> top;     ///< the most asked first
-  std::vector<QueryFigures> rising;  ///< the clearest rise first
-  std::vector<QueryFigures> empty;   ///< without a result, the most asked first
-  std::vector<PositionFigures> positions;
+  std::vector<DayFigures> days;                   ///< every day of the period, the earliest first
+  std::vector<QueryFigures> top;                  ///< the most asked first
+  std::vector<QueryFigures> rising;               ///< the clearest rise first
+  std::vector<QueryFigures> empty;                ///< without a result, the most asked first
+  std::vector<PositionFigures> positions;         ///< of searches since clicks_from
   std::vector<EngineFigures> engines;             ///< by name
   std::uint64_t engine_searches = 0;              ///< how many of the latest searches `engines` covers
   std::vector<std::int64_t> first_click_seconds;  ///< ascending; of searches that were shown once
+  /// Clicks before this are not counted, because there are too many of them; 0 if all of the period are.
+  UnixTime clicks_from = 0;
 
   std::uint64_t searches() const;
   std::uint64_t empty_searches() const;
@@ -79,7 +82,6 @@ struct Analytics {
 inline constexpr std::size_t kMostQueries = 50;  ///< in each list of queries
 inline constexpr std::size_t kMostPositions = 30;
 inline constexpr std::size_t kMostEngineSearches = 2000;  ///< searches whose lists are read
-inline constexpr std::size_t kMostClicks = 100000;        ///< the latest are read
 
 /// errors: those of the store
 /// cost:   one pass over an index of the domain's searches, kMostEngineSearches rows with their lists

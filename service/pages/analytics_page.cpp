@@ -128,8 +128,10 @@ void add_figures(const Analytics& analytics, View& page) {
   add("searches", std::to_string(analytics.searches()));
   add("without results", fmt::format("{} ({})", analytics.empty_searches(),
                                      share_text(share_of(analytics.empty_searches(), analytics.searches()))));
-  add("clicks", fmt::format("{} ({:.2f} per search)", analytics.clicks(),
-                            share_of(analytics.clicks(), analytics.searches())));
+  add("clicks", analytics.clicks_from > 0
+                    ? fmt::format("{} since {}", analytics.clicks(), utc_text(analytics.clicks_from))
+                    : fmt::format("{} ({:.2f} per search)", analytics.clicks(),
+                                  share_of(analytics.clicks(), analytics.searches())));
   if (const auto median = analytics.median_first_click())
     add("median time to the first click", fmt::format("{} s", *median));
 }

@@ -142,6 +142,42 @@ TEST_CASE("A query is rising if it is asked more often than chance explains", "[
   CHECK(out.rising[0].later == 9);
 }
 
+TEST_CASE("The halves of a period that begins at midnight are equally long", "[service][analytics]") {
+  FiguresStore figures;
+  // asked once an hour since midnight two days ago
+  for (int hour = 0; hour <= 60; ++hour) {
+    StoredSearch search = sample_search("shoes", kNoon - hour * kSecondsPerHour);
+    REQUIRE(figures.store->searches.add({&search, 1}).has_value());
+  }
+  for (const int days : {1, 2, 3}) {
+    const Analytics out = figures.figures(days);
+    REQUIRE(out.top.size() == 1);
+    CHECK(out.top[0].searches == static_cast<std::uint64_t>(24 * days - 11));
+    CHECK(out.top[0].later - out.top[0].earlier <= 1);
+    CHECK(out.rising.empty());
+  }
+}
+
+TEST_CASE("Where there are too many clicks, rates are those of the time whose clicks are counted",
+          "[service][analytics]") {
+  FiguresStore figures;
+  const StoredSearch early = figures.add("red", 5, 4);
+  const StoredSearch late = figures.add("red", 1, 4);
+  for (const StoredSearch* search : {&early, &late})
+    for (const char view : {'0', '1'}) figures.click(*search, 0, view == '0' ? 1 : 2, view);
+  const Analytics all = figures.figures();
+  CHECK(all.clicks_from == 0);
+  CHECK(all.positions[0].click_rate() == Approx(0.5));
+  CHECK(to_json(all).at("clicks_from").is_null());
+  const Analytics some = analytics_of(*figures.store, {"shoes", kNoon, 10, 3}).value();
+  CHECK(some.clicks_from == early.at + 3);
+  CHECK(some.clicks() == 2);
+  CHECK(some.searches() == 8);
+  CHECK(some.positions[0].shown == 4);
+  CHECK(some.positions[0].click_rate() == Approx(0.5));
+  CHECK(to_json(some).at("clicks_from").as_string() == utc_text(some.clicks_from));
+}
+
 TEST_CASE("Figures are exported as JSON and CSV with cells that a spreadsheet cannot run",
           "[service][analytics]") {
   FiguresStore figures;
