@@ -34,6 +34,8 @@ struct CurationPageState : FormState {
   std::string query;      ///< what was typed; stays after an action, for the query's next result
   CuratedResult refused;  ///< what was typed, if the action failed
   std::optional<std::string> typed_synonyms;  ///< what was sent and not saved
+  std::string typed_from;                     ///< the tag of the synonyms that typed_synonyms began as
+  bool shows_saved_synonyms = false;  ///< beside those typed, because somebody else saved them meanwhile
   std::size_t versions = 0;
 };
 
@@ -70,11 +72,25 @@ Synonyms read_synonyms(std::string_view text) {
   return out;
 }
 
-/// The text of the synonyms as it was sent; nothing if the form had none, as the one to sign in.
-std::optional<std::string> sent_synonyms(const Fields& form) {
+// A form carries the tags of the decisions and of the synonyms that its page showed. A change of either is
+// refused if somebody else has changed the same since.
+
+std::string decisions_tag(const Curation& curation) {
+  return text_etag(curation_text({curation.queries, {}}));
+}
+
+std::string synonyms_tag(const Synonyms& synonyms) {
+  return text_etag(synonyms_text(synonyms));
+}
+
+/// Keeps what was typed. Synonyms that are still what the page showed were not, unless they are to be saved.
+void keep_typed(const Fields& form, CurationPageState& state) {
+  state.query = form_value(form, "query");
+  state.typed_from = form_value(form, "synonyms_tag");
   for (const auto& [name, value] : form)
-    if (name == "synonyms") return value;
-  return std::nullopt;
+    if (name == "synonyms" &&
+        (form_value(form, "action") == name || synonyms_tag(read_synonyms(value)) != state.typed_from))
+      state.typed_synonyms = value;
 }
 
 std::string curation_page(const Exchange& exchange, const LoadedDomain& domain,
@@ -88,8 +104,12 @@ std::string curation_page(const Exchange& exchange, const LoadedDomain& domain,
       .set("TYPED_URL", state.refused.url)
       .set("TYPED_TITLE", state.refused.title)
       .set("TYPED_SNIPPET", state.refused.snippet)
+      .set("DECISIONS_TAG", decisions_tag(state.curation))
+      .set("SYNONYMS_TAG", state.typed_synonyms ? state.typed_from : synonyms_tag(state.curation.synonyms))
       .set("SYNONYMS", state.typed_synonyms ? *state.typed_synonyms : synonyms_text(state.curation.synonyms))
       .set("VERSIONS", std::to_string(state.versions));
+  if (state.shows_saved_synonyms)
+    inside.add("SAVED_SYNONYMS").set("TEXT", synonyms_text(state.curation.synonyms));
   if (state.curation.queries.empty()) {
     inside.add("EMPTY");
   } else {
@@ -157,6 +177,49 @@ std::string apply_action(const Fields& form, Curation& curation) {
   return done;
 }
 
+/// Refuses an action on what is not as the form's page showed it.
+///
+/// in: now - the curation as it is stored
+OrRefusal<void> check_form(const Fields& form, const Curation& now, CurationPageState& state) {
+  const std::string action = form_value(form, "action");
+  if (action == "show") return {};
+  if (action != "synonyms") {
+    if (form_value(form, "decisions_tag") == decisions_tag(now)) return {};
+    return refusal(
+        412,
+        "Nothing was done, because the decisions were changed since this page was loaded. They stand "
+        "below as they are now; press the button again if it is still right.");
+  }
+  if (state.typed_from == synonyms_tag(now.synonyms)) return {};
+  state.typed_from = synonyms_tag(now.synonyms);
+  state.shows_saved_synonyms = true;
+  return refusal(
+      412,
+      "The synonyms are not saved, because others were saved since this page was loaded. Both stand "
+      "below: put together what should hold, and save again.");
+}
+
+/// Does what the form says and saves it.
+///
+/// out: the text that is stored then
+OrRefusal<std::string> act_on(Records& records, const Exchange& exchange, const std::string& stored,
+                              CurationPageState& state) {
+  const TrackingParameters& tracking = exchange.snapshot->config.tracking;
+  auto edited = parse_curation(stored, tracking);
+  if (!edited) return refusal(503, edited.error().text);
+  TRY_VOID(check_form(exchange.form, *edited, state));
+  std::string done = apply_action(exchange.form, *edited);
+  if (done.empty()) return stored;
+  const std::string text = curation_text(*edited);
+  TRY(auto saved, save_curation(records,
+                                {exchange.path_values.front(), text, text_etag(stored),
+                                 exchange.key == nullptr ? "" : exchange.key->name},
+                                tracking));
+  state.done = std::move(done);
+  if (form_value(exchange.form, "action") == "synonyms") state.typed_synonyms.reset();
+  return saved;
+}
+
 }  // namespace
 
 HttpResponse handle_curation_list(const Exchange& exchange) {
@@ -172,31 +235,19 @@ Answered handle_curation_form(Reloader& reloader, Records& records, const Exchan
   CurationPageState state;
   state.is_signed_in = true;
   int status = 200;
+  keep_typed(exchange.form, state);
   const std::lock_guard one_at_a_time(reloader.files_mutex());
-  const TrackingParameters& tracking = exchange.snapshot->config.tracking;
   const std::string& name = domain->domain.name;
   TRY(auto stored, stored_curation(*records.store, name));
-  TRY(Curation edited, parse_curation(stored.text, tracking));
-  state.query = form_value(exchange.form, "query");
-  state.typed_synonyms = sent_synonyms(exchange.form);
-  state.done = apply_action(exchange.form, edited);
-  if (!state.done.empty()) {
-    const std::string text = curation_text(edited);
-    const auto saved = save_curation(
-        records, {name, text, text_etag(stored.text), exchange.key == nullptr ? "" : exchange.key->name},
-        tracking);
-    if (saved) {
-      stored.text = *saved;
-      if (form_value(exchange.form, "action") == "synonyms") state.typed_synonyms.reset();
-    } else {
-      state.done.clear();
-      state.wrong = saved.error().text;
-      state.refused = {form_value(exchange.form, "url"), form_value(exchange.form, "title"),
-                       form_value(exchange.form, "snippet")};
-      status = saved.error().status;
-    }
+  if (auto saved = act_on(records, exchange, stored.text, state)) {
+    stored.text = *std::move(saved);
+  } else {
+    state.wrong = saved.error().text;
+    state.refused = {form_value(exchange.form, "url"), form_value(exchange.form, "title"),
+                     form_value(exchange.form, "snippet")};
+    status = saved.error().status;
   }
-  TRY(state.curation, parse_curation(stored.text, tracking));
+  TRY(state.curation, parse_curation(stored.text, exchange.snapshot->config.tracking));
   TRY(const auto versions, records.store->templates.all(curation_name(name)));
   state.versions = versions.size();
   return html_response(curation_page(exchange, *domain, state), status);

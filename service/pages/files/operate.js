@@ -71,7 +71,7 @@
       sessionStorage.setItem("metafuse-refused-" + roleOf(form), key);
     }
     // An action that is refused for another reason has accepted the key as well.
-    else if (key && (answer.ok || answer.status === 409 || answer.status === 422)) sessionStorage.setItem(nameOf(form), key);
+    else if (key && (answer.ok || [409, 412, 422].includes(answer.status))) sessionStorage.setItem(nameOf(form), key);
     if (!keepsTyped(page, form, answer.ok)) {
       const row = form.elements.key?.closest(".key");
       if (row && (answer.status === 401 || answer.status === 403)) row.hidden = false;
