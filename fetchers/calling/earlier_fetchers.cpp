@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "fetchers/calling/embedder.h"
 #include "fetchers/calling/engine_state.h"
 
 namespace metafuse::fetchers {
@@ -38,6 +39,7 @@ void EarlierFetchers::hand_on(const std::shared_ptr<FetcherState>& to) {
   for (const auto& engine : to->engines)
     if (EngineState* const known = from ? from->find(engine->engine.name) : nullptr)
       take_over(*engine, *known);
+  if (from) to->embedder->take_over(*from->embedder);
   states_.push_back(to);
 }
 

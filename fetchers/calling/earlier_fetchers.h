@@ -11,7 +11,8 @@ struct FetcherState;
 /// The fetchers that a process has made, as far as they are still in use. A server makes a new one whenever
 /// its configuration is loaded again. An engine with the same definition is then left alone for as long as it
 /// asked, and waited for as long as is usual; tokens, of which a server may have replaced the first, are kept
-/// as long as `auth` is the same. Thread-safe.
+/// as long as `auth` is the same. So is what is known of an embedding endpoint with the same definition, with
+/// the vectors that it computed. Thread-safe.
 class EarlierFetchers {
  public:
   /// Hands what the latest fetcher knows on to a new one that nobody uses yet.

@@ -201,6 +201,24 @@ void Embedder::take(const Asked& asked, const HttpAnswer& answer) {
   for (const Done& done : waiting) done(text);
 }
 
+void Embedder::take_over(Embedder& from) {
+  const std::lock_guard lock(from.mutex_);
+  std::vector<std::string> beginnings;  // of the keys of vectors
+  for (const auto& endpoint : endpoints_) {
+    const Endpoint* const known = from.find(endpoint->embedding);
+    if (known == nullptr) continue;
+    endpoint->breaker = known->breaker;
+    endpoint->breaker.forget_probe();  // its outcome is reported to the earlier embedder
+    beginnings.push_back(key_of(endpoint->embedding, ""));
+  }
+  for (auto at = from.kept_.end(); at != from.kept_.begin();) {
+    const auto& [key, vector] = *--at;
+    if (std::any_of(beginnings.begin(), beginnings.end(),
+                    [&](const std::string& beginning) { return key.starts_with(beginning); }))
+      kept_.put(key, vector);
+  }
+}
+
 void Embedder::forget_waiting() {
   std::map<std::string, std::vector<Done>> waiting;
   const std::lock_guard lock(mutex_);

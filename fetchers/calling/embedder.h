@@ -51,6 +51,10 @@ class Embedder {
   void embed(const Embedding& embedding, std::string_view query, const FetchOptions& options, TimePoint now,
              Transport& transport, Done done);
 
+  /// Takes over what an earlier embedder knows of endpoints with the same definition: their vectors, and
+  /// whether they are left alone. Call it before this one is used.
+  void take_over(Embedder& from);
+
   /// Drops all waiting callbacks. Call it once the transport is gone.
   void forget_waiting();
 

@@ -90,6 +90,42 @@ TEST_CASE("The vectors of the latest 4096 queries are kept", "[fetchers][embeddi
   CHECK(is_asked_again(1));
 }
 
+TEST_CASE("A fetcher takes over the vectors and the pause of the same endpoint",
+          "[fetchers][embedding][breaker]") {
+  FakeServers servers;
+  servers.answer("/v1/embeddings", kVectorAnswer);
+  servers.answer("/points/query", R"({"result":{"points":[]}})");
+  ManualClock clock;
+  const auto earlier = std::make_shared<EarlierFetchers>();
+  const auto made = [&](const std::string& endpoint) {
+    return fetcher_with(
+        servers,
+        endpoint + "engines:\n  - {name: v, engine: qdrant, base_url: 'http://127.0.0.1:1', collection: a}\n",
+        &clock, earlier);
+  };
+  std::string other = kEndpoint;
+  other.replace(other.find("small"), 5, "large");
+  const auto first = made(kEndpoint);
+  ask_engines(*first, {"v"}, 1, "known");
+  REQUIRE(servers.asked("/v1/embeddings") == 1);
+  const auto changed = made(other);
+  ask_engines(*changed, {"v"}, 1, "known");
+  CHECK(servers.asked("/v1/embeddings") == 2);  // another model has other vectors
+  const auto second = made(other);
+  ask_engines(*second, {"v"}, 1, "known");
+  CHECK(servers.asked("/v1/embeddings") == 2);
+  servers.answer("/v1/embeddings", "down", 500);
+  for (int i = 0; i < 6; ++i) ask_engines(*second, {"v"}, 1, "query " + std::to_string(i));
+  CHECK(servers.asked("/v1/embeddings") == 7);
+  const auto third = made(other);
+  ask_engines(*third, {"v"}, 1, "another");
+  CHECK(servers.asked("/v1/embeddings") == 7);  // still left alone
+  CHECK_FALSE(ask_engines(*third, {"v"}, 1, "known").front().has_failed());
+  const auto fourth = made(kEndpoint);
+  ask_engines(*fourth, {"v"}, 1, "another");
+  CHECK(servers.asked("/v1/embeddings") == 8);
+}
+
 TEST_CASE("Only failures of the endpoint itself stop it from being asked", "[fetchers][embedding]") {
   for (const int status : {499, 500, 501}) {
     INFO(status);

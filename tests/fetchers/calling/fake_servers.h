@@ -13,6 +13,7 @@
 
 #include <catch2/catch.hpp>
 
+#include "fetchers/calling/earlier_fetchers.h"
 #include "fetchers/calling/make_fetcher.h"
 #include "fetchers/definition/engine_file.h"
 
@@ -86,14 +87,16 @@ class FakeTransport final : public fetchers::Transport {
   std::unique_ptr<fetchers::Transport> inner_;
 };
 
-inline std::shared_ptr<fetchers::Fetcher> fetcher_with(FakeServers& servers, const std::string& yaml,
-                                                       const Clock* clock = nullptr) {
+inline std::shared_ptr<fetchers::Fetcher> fetcher_with(
+    FakeServers& servers, const std::string& yaml, const Clock* clock = nullptr,
+    std::shared_ptr<fetchers::EarlierFetchers> earlier = {}) {
   const auto file = fetchers::parse_engine_file(yaml, "test.yaml");
   if (!file) FAIL(file.error().text);
   fetchers::FetcherOptions options;
   options.secret_of = secret_for_test;
   options.learned_wait.is_on = false;
   if (clock != nullptr) options.clock = clock;
+  options.earlier = std::move(earlier);
   options.wrap_transport = [&](std::unique_ptr<fetchers::Transport>) {
     return std::make_unique<FakeTransport>(servers);
   };
