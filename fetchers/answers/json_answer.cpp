@@ -4,6 +4,7 @@
 #include <memory>
 #include <vector>
 
+#include "core/text.h"
 #include "fetchers/answers/hit_builder.h"
 #include "fetchers/answers/json_tree.h"
 
@@ -14,6 +15,12 @@ constexpr std::size_t kMaxHits = 1000;
 constexpr std::string_view kOwnKey = "@key";
 constexpr std::size_t kMaxJoined = 50;
 constexpr std::size_t kMaxShownKeys = 20;
+/// More than is shown of it: secrets must be hidden in it before one can be cut off.
+constexpr std::size_t kMostReportedBytes = 4096;
+
+Error engine_says(std::string_view text) {
+  return fail(Code::bad_data, "the engine says: " + std::string(truncate_utf8(text, kMostReportedBytes)));
+}
 
 /// What an answer says of its own failure: {"error": ...}, as most JSON APIs write it.
 std::optional<std::string> error_of(element root) {
@@ -122,8 +129,7 @@ class ResultReader {
 };
 
 Error no_results(const AnswerRules& rules, element root) {
-  if (const auto error = error_of(root))
-    return fail(Code::bad_data, "the engine says: " + error->substr(0, 300));
+  if (const auto error = error_of(root)) return engine_says(*error);
   return fail(Code::bad_data,
               "the answer is JSON without \"" + rules.results + "\", where the results should stand");
 }
@@ -283,8 +289,7 @@ Result<RankedList> parse_groonga_answer(const AnswerRules& rules, std::string_vi
     TextPool texts;
     PartText text;
     if (root.at_pointer("/0/3").get(message) == simdjson::SUCCESS) text = text_of(message, texts);
-    return fail(Code::bad_data, "the engine says: " +
-                                    (text.is_missing() ? std::to_string(status) : std::string(text.view())));
+    return engine_says(text.is_missing() ? std::to_string(status) : std::string(text.view()));
   }
   simdjson::dom::array header, rows;
   if (root.at_pointer("/1/0/1").get(header) != simdjson::SUCCESS ||

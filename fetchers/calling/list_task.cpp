@@ -99,9 +99,17 @@ void ListTask::begin() {
   keeper_ = job_.state.tokens->find(callers_token(auth, job_.options));
   ask_for_token([this](const std::optional<std::string>& token, const std::string& why) {
     if (!token) return refuse(Failure::not_allowed, why);
-    token_ = *token;
+    use_token(*token);
     begin_with_token();
   });
+}
+
+/// From here on the token is sent, and hidden where the engine repeats it.
+void ListTask::use_token(const std::string& token) {
+  auto ready = std::make_shared<ReadyAccess>(*ready_);
+  add_secret(ready->access, token);
+  ready_ = std::move(ready);
+  token_ = token;
 }
 
 std::int64_t ListTask::unix_time() const {
@@ -148,7 +156,7 @@ void ListTask::send_with_token(EngineRequest request, Transport::Done done, bool
         self->post([task = self.get(), plain, done, refused = std::move(answer)] {
           task->ask_for_token([=](const std::optional<std::string>& newer, const std::string&) {
             if (!newer) return done(refused);
-            task->token_ = *newer;
+            task->use_token(*newer);
             EngineRequest again = plain;
             task->keep_within_time(again);
             task->send_with_token(std::move(again), done, true);

@@ -66,6 +66,7 @@ class ListTask : public std::enable_shared_from_this<ListTask> {
   template <class Take>
   Transport::Done passed_to(Take take);
   void begin();
+  void use_token(const std::string& token);
   void begin_with_token();
   /// Sends with the credentials of the definition's `auth`. A token that is answered with 401 is discarded.
   std::int64_t unix_time() const;

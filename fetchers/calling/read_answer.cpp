@@ -16,7 +16,7 @@
 namespace metafuse::fetchers {
 namespace {
 
-constexpr std::size_t kHeadBytes = 4096, kMaxSaidBytes = 160;
+constexpr std::size_t kHeadBytes = 4096, kMaxSaidBytes = 160, kMaxMistakeBytes = 320;
 
 constexpr std::array<std::string_view, 18> kHumanMarks = {
     "g-recaptcha",     "h-captcha",       "hcaptcha.com",     "cf-challenge",  "challenge-form",
@@ -148,7 +148,12 @@ FetchedList read_answer(const Engine& engine, const HttpAccess& access, const Ht
   auto list = parse_answer(access.answer, answer.body, context);
   if ((!list || list->hits.empty()) && is_html)
     if (auto refusal = page_of_refusal(answer.body)) return std::move(*refusal);
-  if (!list) return failed(Failure::bad_answer, engine.name + ": " + list.error().text);
+  if (!list) {
+    std::string mistake = list.error().text;
+    hide_secrets(mistake, access);  // before a secret can be cut off
+    return failed(Failure::bad_answer,
+                  engine.name + ": " + std::string(truncate_utf8(mistake, kMaxMistakeBytes)));
+  }
   if (context.ids != nullptr) put_in_order(*list, of.ids, ids_of_hits);
   hide_secrets(*list, access);
   FetchedList read;

@@ -104,20 +104,25 @@ void redact(std::string& text, const std::vector<std::string>& secrets) {
   }
 }
 
+void add_secret(HttpAccess& access, const std::string& value) {
+  if (value.size() < kLeastSecret) return;
+  auto secrets = access.secrets == nullptr ? std::vector<std::string>() : *access.secrets;
+  secrets.push_back(value);
+  access.secrets = std::make_shared<const std::vector<std::string>>(std::move(secrets));
+}
+
 Result<ReadyAccess> ready_access(const Engine& engine, const SecretLookup& secret_of) {
   const auto& access = std::get<HttpAccess>(engine.access);
   ReadyAccess ready{access, access, {}, {}};
   std::string missing;
   fill_all(ready.redacted, nullptr, missing);
-  auto values = std::make_shared<std::vector<std::string>>();
   const SecretLookup noted = [&](std::string_view name) {
     auto value = secret_of(name);
-    if (value && value->size() >= kLeastSecret) values->push_back(*value);
+    if (value) add_secret(ready.access, *value);
     return value;
   };
   if (!fill_all(ready.access, secret_of ? noted : secret_of, missing))
     return secret_is_missing(engine, missing);
-  if (!values->empty()) ready.access.secrets = std::move(values);
   if (secret_of)
     if (const auto read = read_keys(ready.access.auth); !read)
       return fail(read.error().code, "the engine \"" + engine.name + "\": " + read.error().text);

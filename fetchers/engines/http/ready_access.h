@@ -41,6 +41,9 @@ Engine engine_at(const Engine& engine, std::size_t number);
 /// Replaces every secret in the text, as it is or percent-encoded, by "REDACTED".
 void redact(std::string& text, const std::vector<std::string>& secrets);
 
+/// Adds a value to the secrets that are hidden, unless it is so short that it occurs in texts by chance.
+void add_secret(HttpAccess& access, const std::string& value);
+
 /// Replaces every "${NAME}" in the text by its secret.
 ///
 /// errors: bad_config, naming the engine and the secret that is not set

@@ -119,6 +119,11 @@ TEST_CASE("A failure does not repeat the secrets that the engine repeats", "[fet
   // where what it says is cut off
   for (std::size_t size = 140; size < 170; ++size)
     CHECK(message_of(std::string(size, '-') + "abcd1234", 500).find("abcd") == std::string::npos);
+  for (std::size_t size = 280; size < 330; ++size) {
+    const std::string message = message_of(R"({"error":")" + std::string(size, '-') + "abcd1234\"}", 200);
+    CHECK(message.find("ab") == std::string::npos);
+    CHECK(message.size() < 350);
+  }
 }
 
 TEST_CASE("An answer that nobody needs is not parsed but its status counts",

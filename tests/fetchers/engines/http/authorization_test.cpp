@@ -135,6 +135,34 @@ TEST_CASE("A refused token is renewed only once per search", "[fetchers][auth]")
   CHECK(tokens == 2);
 }
 
+TEST_CASE("A token that an engine repeats is hidden, also the one that replaced a refused one",
+          "[fetchers][auth][security]") {
+  int tokens = 0;
+  std::string body;
+  int status = 200;
+  Script script{[&](const EngineRequest& request) {
+                  if (request.url == "https://login.example/token")
+                    return answer_of(R"({"access_token":"bearer-)" + std::to_string(++tokens) + "\"}");
+                  if (header_of(request, "Authorization") == "Bearer bearer-1")
+                    return answer_of("not bearer-1", 401);
+                  return answer_of(body, status);
+                },
+                {}};
+  const Clock& clock = machine_clock();
+  FetcherOptions options = scripted_options(script);
+  options.uses_breaker = false;
+  const auto fetcher = fetcher_with(kOauth, options);
+  body = R"({"r":[{"u":"https://a.example/?by=bearer-2","t":"for bearer-1, then bearer-2"}]})";
+  const FetchedList list = search_once(*fetcher, clock);
+  REQUIRE(list.list.hits.size() == 1);
+  CHECK(list.list.hits[0].url == "https://a.example/?by=REDACTED");
+  CHECK(list.list.hits[0].title == "for REDACTED, then REDACTED");
+  body = R"({"error":"bearer-2 may not do this"})";
+  CHECK(search_once(*fetcher, clock).message == "e: the engine says: REDACTED may not do this");
+  status = 403;
+  CHECK(search_once(*fetcher, clock).message.find("REDACTED may not") != std::string::npos);
+}
+
 TEST_CASE("A refresh token is used and replaced by the next one that the server sends", "[fetchers][auth]") {
   TokenServer server;
   Script script{[&](const EngineRequest& request) { return server(request); }, {}};
