@@ -127,6 +127,32 @@ EngineRequest build_token_request(const Authorization& auth, const std::string& 
   return request;
 }
 
+/// Hands an answer to the keeper. If the request is dropped instead, because its fetcher ends, the keeper is
+/// told so: those who wait would otherwise wait in vain, and for ever hold what they belong to.
+class TokenKeeper::Asked {
+ public:
+  Asked(std::shared_ptr<TokenKeeper> keeper, const Clock& clock)
+      : keeper_(std::move(keeper)), clock_(clock) {}
+  Asked(const Asked&) = delete;
+  Asked& operator=(const Asked&) = delete;
+  ~Asked() {
+    if (is_answered_) return;
+    HttpAnswer answer;
+    answer.failure = Failure::refused;
+    answer.message = "the configuration was replaced meanwhile";
+    keeper_->take_answer(answer, clock_);
+  }
+  void take(const HttpAnswer& answer) {
+    is_answered_ = true;
+    keeper_->take_answer(answer, clock_);
+  }
+
+ private:
+  std::shared_ptr<TokenKeeper> keeper_;
+  const Clock& clock_;
+  bool is_answered_ = false;
+};
+
 void TokenKeeper::get(const std::shared_ptr<TokenKeeper>& keeper, const Clock& clock, std::int64_t unix_time,
                       const Send& send, Take take) {
   const TimePoint now = clock.now();
@@ -137,13 +163,13 @@ void TokenKeeper::get(const std::shared_ptr<TokenKeeper>& keeper, const Clock& c
     const std::lock_guard lock(keeper->mutex_);
     if (!keeper->token_.empty() && now < keeper->end_) token = keeper->token_;
     if (token.empty()) keeper->waiting_.push_back(std::move(take));
-    asks = now >= keeper->under_way_until_ && (token.empty() || now >= keeper->renew_at_);
-    if (asks) keeper->under_way_until_ = now + kTokenTimeout;
+    asks = !keeper->is_under_way_ && (token.empty() || now >= keeper->renew_at_);
+    if (asks) keeper->is_under_way_ = true;
     grant.refresh_token = keeper->refresh_token_;
   }
   if (asks)
     send(build_token_request(keeper->auth_, keeper->engine_, grant),
-         [keeper, &clock](const HttpAnswer& answer) { keeper->take_answer(answer, clock); });
+         [asked = std::make_shared<Asked>(keeper, clock)](const HttpAnswer& answer) { asked->take(answer); });
   if (!token.empty()) take(token, "");
 }
 
@@ -174,7 +200,7 @@ void TokenKeeper::take_answer(const HttpAnswer& answer, const Clock& clock) {
   std::vector<Take> waiting;
   {
     const std::lock_guard lock(mutex_);
-    under_way_until_ = {};
+    is_under_way_ = false;
     waiting.swap(waiting_);
     if (!token.empty()) {
       const auto span = [](double seconds) {

@@ -49,7 +49,7 @@ class TokenKeeper {
  public:
   /// token - nullopt if it could not be obtained; `why` then gives the reason
   using Take = std::function<void(std::optional<std::string> token, const std::string& why)>;
-  /// Sends a request; `done` may be called from any thread.
+  /// Sends a request; `done` may be called from any thread, or dropped if the sender ends first.
   using Send = std::function<void(EngineRequest request, std::function<void(HttpAnswer)> done)>;
 
   TokenKeeper(Authorization auth, std::string engine, std::string callers_token)
@@ -65,6 +65,8 @@ class TokenKeeper {
   void forget(const std::string& token);
 
  private:
+  class Asked;
+
   void take_answer(const HttpAnswer& answer, const Clock& clock);
 
   const Authorization auth_;
@@ -74,8 +76,7 @@ class TokenKeeper {
   std::string token_;
   std::string refresh_token_;  ///< the latest: some servers issue a new one with each token
   TimePoint renew_at_{}, end_{};
-  /// When a request under way has an answer or never will: its fetcher may have ended. Zero: none is.
-  TimePoint under_way_until_{};
+  bool is_under_way_ = false;  ///< a request
   std::vector<Take> waiting_;
 };
 

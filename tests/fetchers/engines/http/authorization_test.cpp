@@ -3,6 +3,9 @@
 
 #include "fetchers/engines/http/authorization.h"
 
+#include <functional>
+#include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -12,6 +15,7 @@
 #include "fetchers/calling/earlier_fetchers.h"
 #include "fetchers/calling/make_fetcher.h"
 #include "fetchers/definition/engine_file.h"
+#include "fetchers/engines/http/access_tokens.h"
 #include "fetchers/engines/http/ready_access.h"
 #include "fetchers/recording/har_archive.h"
 #include "tests/support/manual_clock.h"
@@ -220,18 +224,67 @@ TEST_CASE("A token is asked for again if the fetcher that waited for it is gone"
   auto before = fetcher_with(kOauth, options);
   search(*before);
   const auto after = fetcher_with(kOauth, options);
+  search(*after);
+  REQUIRE(held.size() == 1);  // the first request may still be answered
   before.reset();
   held.clear();
-  search(*after);
-  CHECK(held.empty());  // the first request may still be answered
-  clock.advance(std::chrono::seconds(10));
   search(*after);
   REQUIRE(held.size() == 1);
   CHECK(held[0].first.url == "https://login.example/token");
   const auto answer = held[0].second;
   answer(answer_of(R"({"access_token":"tok","expires_in":100})"));
-  REQUIRE(held.size() == 3);  // nothing for the search of the fetcher that is gone
-  CHECK(header_of(held[2].first, "Authorization") == "Bearer tok");
+  REQUIRE(held.size() == 2);  // nothing for the searches that waited for the first request
+  CHECK(header_of(held[1].first, "Authorization") == "Bearer tok");
+}
+
+TEST_CASE("Whoever waits for a token hears that its request was dropped", "[fetchers][auth]") {
+  const test::ManualClock clock;
+  const auto keeper = std::make_shared<TokenKeeper>(Authorization(), "e", "");
+  int asked = 0;
+  std::function<void(HttpAnswer)> answer;
+  std::vector<std::string> heard;
+  const auto get = [&] {
+    TokenKeeper::get(
+        keeper, clock, 0,
+        [&](const EngineRequest&, std::function<void(HttpAnswer)> done) {
+          ++asked;
+          answer = std::move(done);
+        },
+        [&](const std::optional<std::string>& token, const std::string& why) {
+          heard.push_back(token.value_or(why));
+        });
+  };
+  get();
+  get();
+  CHECK(asked == 1);
+  CHECK(heard.empty());
+  answer = nullptr;
+  REQUIRE(heard.size() == 2);
+  CHECK(heard[1] == "no token: refused: the configuration was replaced meanwhile");
+  get();
+  REQUIRE(asked == 2);
+  answer(answer_of(R"({"access_token":"tok"})"));
+  CHECK(heard.back() == "tok");
+}
+
+TEST_CASE("A fetcher that ends while it waits for a token is destroyed", "[fetchers][auth]") {
+  test::HoldingTransport::Held held;
+  test::ManualClock clock;
+  FetcherOptions options;
+  options.clock = &clock;
+  const auto alive = std::make_shared<int>();
+  options.unix_time = [alive] { return std::int64_t{0}; };
+  options.wrap_transport = [&](std::unique_ptr<Transport>) {
+    return std::make_unique<test::HoldingTransport>(held);
+  };
+  auto fetcher = fetcher_with(kOauth, options);
+  options = {};
+  const ExpandedQuery query{"t", "e", "x"};
+  fetcher->fetch({&query, 1}, {.deadline = Deadline(clock, Duration(0))}, {});
+  REQUIRE(held.size() == 1);
+  fetcher.reset();
+  held.clear();
+  CHECK(alive.use_count() == 1);
 }
 
 TEST_CASE("Secrets may stand in the token server's address and in what is asserted", "[fetchers][auth]") {
