@@ -371,6 +371,7 @@ TEST_CASE("A page begins with half of the lists if its reader can complete it", 
   const std::string early = client.read_until("</footer>");
   CHECK(shows(early, "More results are on their way."));
   CHECK(shows(early, "data-lost=\"The other results did not arrive"));  // if nothing completes the page
+  CHECK(shows(early, "<noscript>The other results did not arrive"));
   CHECK(shows(early, "a.example"));
   CHECK(!shows(early, "late.example"));
   CHECK(!shows(early, "</html>"));
