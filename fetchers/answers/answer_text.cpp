@@ -270,6 +270,14 @@ std::optional<std::string> converted(std::string_view text, const std::string& c
   return out;
 }
 
+/// Texts in some charsets are valid UTF-8 to the bytes, but have a byte that UTF-8 texts do not have: the ESC
+/// with which ISO-2022-JP changes between its sets of characters, the zeros of UTF-16 and UTF-32.
+bool has_mark_of(std::string_view charset, std::string_view text) {
+  if (charset.starts_with("iso-2022-")) return text.find('\x1B') != std::string_view::npos;
+  const bool is_wide = charset.starts_with("utf-16") || charset.starts_with("utf-32");
+  return is_wide && text.find('\0') != std::string_view::npos;
+}
+
 }  // namespace
 
 std::string charset_of(std::string_view content_type) {
@@ -283,12 +291,16 @@ std::string charset_of(std::string_view content_type) {
 }
 
 std::optional<std::string> as_utf8(std::string_view text, const std::string& charset) {
-  const bool is_utf16 = text.starts_with("\xFF\xFE") || text.starts_with("\xFE\xFF");
-  if (!is_utf16 && (charset.empty() || charset == "utf-8" || charset == "utf8" ||
-                    (!charset.starts_with("utf-16") && !charset.starts_with("utf-32") &&
-                     first_invalid_utf8(text) == std::string_view::npos)))
-    return std::nullopt;
-  return converted(text, is_utf16 ? "utf-16" : charset);
+  if (text.starts_with("\xFF\xFE") || text.starts_with("\xFE\xFF")) return converted(text, "utf-16");
+  if (charset.empty() || charset == "utf-8" || charset == "utf8") return std::nullopt;
+  if (first_invalid_utf8(text) == std::string_view::npos && !has_mark_of(charset, text)) return std::nullopt;
+  return converted(text, charset);
+}
+
+std::optional<std::string> as_valid_utf8(std::string_view text, const std::string& charset) {
+  if (auto utf8 = as_utf8(text, charset)) return utf8;
+  if (first_invalid_utf8(text) == std::string_view::npos) return std::nullopt;
+  return to_valid_utf8(text);
 }
 
 std::string printable(std::string_view text) {

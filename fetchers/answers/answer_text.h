@@ -28,6 +28,11 @@ std::string charset_of(std::string_view content_type);
 ///         charset become U+FFFD.
 std::optional<std::string> as_utf8(std::string_view text, const std::string& charset);
 
+/// As as_utf8(), and bytes become U+FFFD that are neither converted nor valid UTF-8.
+///
+/// out:    nullopt when the text is already UTF-8
+std::optional<std::string> as_valid_utf8(std::string_view text, const std::string& charset);
+
 /// The text in one line of valid UTF-8: control characters, which could act on a terminal, become blanks.
 std::string printable(std::string_view text);
 

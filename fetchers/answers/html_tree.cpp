@@ -144,8 +144,7 @@ std::string declared_charset(std::string_view body) {
 HtmlDocument parse_html(std::string_view body, std::string_view content_type) {
   std::string text;
   // always pass UTF-8 to libxml2: its own conversion prints messages about invalid bytes
-  if (first_invalid_utf8(body) != std::string_view::npos)
-    body = text = as_utf8(body, charset_of_page(body, content_type)).value_or(to_valid_utf8(body));
+  if (auto utf8 = as_valid_utf8(body, charset_of_page(body, content_type))) body = text = std::move(*utf8);
   std::string shortened;
   if (auto cut = TagScanner(body).cut()) body = shortened = std::move(*cut);
   const int options =

@@ -184,7 +184,7 @@ Result<element> parse_answer_text(std::string_view body, const AnswerContext& co
   auto root = parse(body, context.spare_bytes);
   if (root.error() == simdjson::SUCCESS) return root.value_unsafe();
   const char* why = simdjson::error_message(root.error());
-  const std::string text = as_utf8(body, charset_of(context.content_type)).value_or(to_valid_utf8(body));
+  const std::string text = as_valid_utf8(body, charset_of(context.content_type)).value_or(std::string(body));
   root = parse(text);
   if (root.error() != simdjson::SUCCESS)
     if (const auto repaired = repaired_json(text)) root = parse(*repaired);

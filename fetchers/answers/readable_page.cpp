@@ -407,11 +407,7 @@ ReadablePage readable_page(std::string_view body, std::string_view content_type,
 }
 
 std::string readable_text(std::string_view body, std::string_view content_type) {
-  std::string out;
-  if (first_invalid_utf8(body) != std::string_view::npos)
-    out = as_utf8(body, charset_of(content_type)).value_or(to_valid_utf8(body));
-  else
-    out = std::string(body);
+  std::string out = as_valid_utf8(body, charset_of(content_type)).value_or(std::string(body));
   std::erase_if(out, [](char c) { return (c >= 0 && c < ' ' && c != '\n' && c != '\t') || c == 0x7F; });
   return out;
 }

@@ -256,11 +256,8 @@ Result<void> load_xml(pugi::xml_document& document, std::string_view body, const
   const std::string charset = charset_of_document(body, context.content_type);
   std::string repaired;
   auto encoding = pugi::encoding_auto;
-  if (auto converted = as_utf8(body, charset)) {
-    body = repaired = std::move(*converted);
-    encoding = pugi::encoding_utf8;
-  } else if (first_invalid_utf8(body) != std::string_view::npos) {
-    body = repaired = to_valid_utf8(body);
+  if (auto utf8 = as_valid_utf8(body, charset)) {
+    body = repaired = std::move(*utf8);
     encoding = pugi::encoding_utf8;
   }
   const auto parsed = document.load_buffer(body.data(), body.size(),

@@ -68,6 +68,7 @@ TEST_CASE("Pages in other charsets and damaged and deep pages are read", "[fetch
   for (int i = 0; i < 100'000; ++i) deep += "<div>";
   CHECK(markdown_of("<p>top</p>" + deep + "bottom").starts_with("top"));
   CHECK(readable_text("a\x01\nb\xE4", "text/plain; charset=latin1") == "a\nb\xC3\xA4");
+  CHECK(readable_text("\x1B$BF|K\\8l\x1B(B", "text/plain; charset=ISO-2022-JP") == "日本語");
 }
 
 TEST_CASE("Text that style sheets and styles hide is not read", "[fetchers][pages][security]") {
