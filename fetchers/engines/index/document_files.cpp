@@ -174,7 +174,14 @@ std::string why_rows(const std::string& path, std::string text, std::size_t othe
 /// The address of a row's document: a relative one continues the base.
 std::string whole_address(const std::string& url, const std::string& base_url) {
   if (base_url.empty() || canonical_url_key(url)) return url;
-  return resolved_url(url, base_url + (base_url.ends_with('/') ? "" : "/")).value_or(url);
+  std::string base = base_url + (base_url.ends_with('/') ? "" : "/");
+  // libcurl omits the host of a file's URL; apart from that, one is continued as a page's
+  const std::size_t end = base.find("://");
+  const bool is_file = ascii_lower(base.substr(0, end)) == "file";
+  if (is_file) base.replace(0, end, "http");
+  auto whole = resolved_url(url, base);
+  if (whole && is_file && *whole != url) whole->replace(0, whole->find("://"), "file");
+  return whole.value_or(url);
 }
 
 /// Reads the rows of a table; of those that are left out, the first is named.

@@ -246,6 +246,11 @@ TEST_CASE("Relative addresses of rows continue the base and without one their ro
     CHECK(based.documents[0].url == "https://wiki.example/a/doc-4");
     CHECK(based.documents[1].url == "https://wiki.example/docs/x");
     CHECK(based.left_out[0].why.starts_with("line 4 and 1 more: the url \"urn:isbn:123\""));
+    const auto files = read_all(path, 1, "file://localhost/srv/a");
+    REQUIRE(files.documents.size() == 3);
+    CHECK(files.documents[0].url == "file://localhost/srv/a/doc-4");
+    CHECK(files.documents[1].url == "file://localhost/docs/x");
+    CHECK(files.documents[2].url == "https://whole.example/");
   }
 }
 
