@@ -15,7 +15,7 @@ constexpr std::chrono::minutes kLongestPreparation{5};
 
 }  // namespace
 
-EmbeddedEngine::EmbeddedEngine(const Engine& engine) : engine_(engine) {
+EmbeddedEngine::EmbeddedEngine(const Engine& engine, const TrackingParameters& tracking) : engine_(engine) {
   if (const auto* local = std::get_if<LocalAccess>(&engine_.access))
     local_ = std::make_unique<LocalEngine>(*local);
   if (const auto* vectors = std::get_if<VectorAccess>(&engine_.access))
@@ -25,7 +25,7 @@ EmbeddedEngine::EmbeddedEngine(const Engine& engine) : engine_(engine) {
   for (const std::string* index : {local_ ? &std::get<LocalAccess>(engine_.access).database : nullptr,
                                    vectors_ ? &std::get<VectorAccess>(engine_.access).database : nullptr,
                                    cosine_ ? &std::get<CosineAccess>(engine_.access).database : nullptr})
-    if (index != nullptr) passages_ = std::make_unique<PassageSource>(*index);
+    if (index != nullptr) passages_ = std::make_unique<PassageSource>(*index, tracking);
   if (const auto* database = std::get_if<DatabaseAccess>(&engine_.access)) {
     const Duration timeout = engine_timeout(engine_);
     using Server = DatabaseAccess::Server;

@@ -22,7 +22,9 @@ namespace metafuse::fetchers {
 /// program. Thread-safe.
 class EmbeddedEngine {
  public:
-  explicit EmbeddedEngine(const Engine& engine);
+  /// in: tracking - the parameters that the addresses of hits lack
+  explicit EmbeddedEngine(const Engine& engine,
+                          const TrackingParameters& tracking = default_tracking_parameters());
 
   /// True for an engine that may have to wait for something else, so that it must not be called on the thread
   /// that waits for all lists.

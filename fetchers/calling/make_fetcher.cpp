@@ -38,7 +38,7 @@ Result<std::unique_ptr<EngineState>> make_state(Engine engine, const FetcherOpti
       for (std::string* text : {&database->connection, &database->username, &database->password}) {
         TRY(*text, with_secrets(*text, engine, engine.is_disabled ? SecretLookup() : options.secret_of));
       }
-    state->embedded = std::make_unique<EmbeddedEngine>(engine);
+    state->embedded = std::make_unique<EmbeddedEngine>(engine, options.tracking);
   }
   state->engine = std::move(engine);
   if (!state->http || options.recording != Recording::off) return state;  // recordings know one address

@@ -71,6 +71,8 @@ void note_forwarded(const Engine& engine, std::vector<std::string>& names) {
 /// What the files of engines hold, while they are read one after the other.
 class EngineFiles {
  public:
+  explicit EngineFiles(const ServerConfig& config) : config_(config) {}
+
   void add(const std::string& file) {
     if (const auto text = read_text(file, kMaxEngineFileBytes)) defined_ += sha256_hex(*text);
     auto read = fetchers::read_engine_file(file);
@@ -87,23 +89,23 @@ class EngineFiles {
     }
   }
 
-  Result<LoadedEngines> finish(const ServerConfig& config, const SecretLookup& secret_of,
+  Result<LoadedEngines> finish(const SecretLookup& secret_of,
                                std::shared_ptr<fetchers::EarlierFetchers> earlier) {
     if (!mistakes_.empty()) return fail(Code::bad_config, mistakes_);
-    for (const auto* names : {&config.tracking.names, &config.tracking.prefixes}) {
+    for (const auto* names : {&config_.tracking.names, &config_.tracking.prefixes}) {
       for (const std::string& name : *names) defined_ += ' ' + name;
       defined_ += '\n';
     }
-    defined_ += config.tracking.same_page->text();
+    defined_ += config_.tracking.same_page->text();
     loaded_.digest = sha256_hex(defined_);
     for (const auto& [database, embedding] : embeddings_) {
       TRY(loaded_.embed_texts[database],
-          fetchers::make_embed_texts(embedding, secret_of, config.allow_private));
+          fetchers::make_embed_texts(embedding, secret_of, config_.allow_private));
     }
     for (const auto& [database, embedding] : disabled_embeddings_)
-      if (auto embed = fetchers::make_embed_texts(embedding, secret_of, config.allow_private))
+      if (auto embed = fetchers::make_embed_texts(embedding, secret_of, config_.allow_private))
         loaded_.embed_texts.emplace(database, std::move(*embed));
-    auto options = fetcher_options(config, secret_of);
+    auto options = fetcher_options(config_, secret_of);
     options.hostnames = std::move(hostnames_);
     options.earlier = std::move(earlier);
     TRY(loaded_.fetcher, fetchers::make_fetcher(std::move(engines_), std::move(options)));
@@ -141,11 +143,13 @@ class EngineFiles {
     const auto* local = std::get_if<fetchers::LocalAccess>(&engine.access);
     if (local == nullptr) return;
     auto& vocabulary = by_database_[local->database];  // several engines may use one index
-    if (vocabulary == nullptr) vocabulary = std::make_shared<IndexVocabulary>(local->database);
+    if (vocabulary == nullptr)
+      vocabulary = std::make_shared<IndexVocabulary>(local->database, config_.tracking);
     if (!local->order_by.empty()) vocabulary->order_by(local->order_by);
     loaded_.vocabularies[engine.name] = vocabulary;
   }
 
+  const ServerConfig& config_;
   LoadedEngines loaded_;
   std::vector<Engine> engines_;
   std::map<std::string, std::string> file_of_;
@@ -162,9 +166,9 @@ class EngineFiles {
 
 Result<LoadedEngines> load_engines(const ServerConfig& config, const SecretLookup& secret_of,
                                    std::shared_ptr<fetchers::EarlierFetchers> earlier) {
-  EngineFiles files;
+  EngineFiles files(config);
   for (const std::string& file : config.engines) files.add(file);
-  return files.finish(config, secret_of, std::move(earlier));
+  return files.finish(secret_of, std::move(earlier));
 }
 
 Barrier LoadedEngines::barrier(const KeyConfig* key, const std::string& engine) const {

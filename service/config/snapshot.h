@@ -29,7 +29,9 @@ namespace metafuse::service {
 /// block while it is built: a fraction of a second for 30,000 documents, seconds for a million.
 class IndexVocabulary {
  public:
-  explicit IndexVocabulary(std::string database) : database_(std::move(database)), counters_(database_) {}
+  /// in: tracking - the parameters that the addresses of results lack
+  explicit IndexVocabulary(std::string database, TrackingParameters tracking = default_tracking_parameters())
+      : database_(std::move(database)), counters_(database_, std::move(tracking)) {}
 
   const std::string& database() const { return database_; }
   /// Completes by the documents with the largest numbers of this field first. To be called before get().

@@ -29,7 +29,7 @@ std::set<std::string> searched_indexes(const Exchange& exchange) {
 Outcomes kept_pages(const Exchange& exchange, std::span<const std::string> urls, const Deadline& deadline) {
   Outcomes out(urls.size());
   for (const std::string& index : searched_indexes(exchange)) {
-    const auto found = fetchers::kept_texts(index, urls, deadline);
+    const auto found = fetchers::kept_texts(index, urls, exchange.snapshot->config.tracking, deadline);
     // An index that cannot be read has no results either, so the address is of no document. One that is late
     // may hold it, and then the network must not be asked.
     const bool is_late = !found && found.error().code == Code::try_again;

@@ -15,9 +15,9 @@ namespace metafuse::service {
 /// Reads pages and documents for a caller.
 ///
 /// A document of an embedded index is answered from the text that the index keeps, and neither the network
-/// nor its file is asked; so documents can be read whose addresses nobody can reach. That holds for the
-/// indexes that the caller may search: those of the engines in the templates of its key's domains. All other
-/// addresses are read by `pages`.
+/// nor its file is asked; so documents can be read whose addresses nobody can reach. Its address may lack
+/// tracking parameters, as results show it. That holds for the indexes that the caller may search: those of
+/// the engines in the templates of its key's domains. All other addresses are read by `pages`.
 ///
 /// in:     as PageReader::read()
 /// out:    as PageReader::read(); of a document, `url` as it was asked for, and plain text in either form. An

@@ -71,6 +71,7 @@ struct IndexCounter::Reader {
 
 struct IndexCounter::Shared {
   std::string database;
+  TrackingParameters tracking;
   FilePool<std::unique_ptr<Reader>> pool{database};
   SharedLengths lengths{};
 
@@ -94,7 +95,8 @@ IndexCounter::~IndexCounter() {
   if (reader_.handle != nullptr) shared_->pool.give_back(std::move(reader_));
 }
 
-IndexCounters::IndexCounters(const std::string& database) : shared_(new IndexCounter::Shared{database}) {}
+IndexCounters::IndexCounters(const std::string& database, TrackingParameters tracking)
+    : shared_(new IndexCounter::Shared{database, std::move(tracking)}) {}
 IndexCounters::~IndexCounters() = default;
 
 Result<IndexCounter> IndexCounters::take() const {
@@ -118,7 +120,7 @@ std::size_t IndexCounter::documents_with(const std::vector<std::vector<std::stri
 }
 
 Result<std::vector<std::int64_t>> IndexCounter::ids_of(std::span<const std::string> urls) {
-  return ids_of_urls(reader_.handle->database, urls);
+  return ids_of_results(reader_.handle->database, urls, shared_->tracking);
 }
 
 Result<std::optional<std::vector<bool>>> IndexCounter::which_contain(std::string_view text,

@@ -13,6 +13,7 @@
 #include "core/deadline.h"
 #include "core/file_pool.h"
 #include "core/result.h"
+#include "core/tracking_parameters.h"
 
 namespace metafuse::fetchers {
 
@@ -47,7 +48,7 @@ class IndexCounter {
   /// index cannot tell.
   std::size_t documents_with(const std::vector<std::vector<std::string>>& groups, std::size_t most);
 
-  /// As ids_of_urls().
+  /// As ids_of_results().
   Result<std::vector<std::int64_t>> ids_of(std::span<const std::string> urls);
 
   /// Which documents contain a word, or words one behind the other, in any of their columns. Words count in
@@ -76,7 +77,9 @@ class IndexCounter {
 /// replaced. Thread-safe.
 class IndexCounters {
  public:
-  explicit IndexCounters(const std::string& database);
+  /// in: tracking - the parameters that the addresses of results lack
+  explicit IndexCounters(const std::string& database,
+                         TrackingParameters tracking = default_tracking_parameters());
   ~IndexCounters();
 
   /// errors: as read_index_words()

@@ -6,8 +6,11 @@
 #include <optional>
 #include <utility>
 
+#include <fmt/format.h>
+
 #include "core/file_pool.h"
 #include "core/text.h"
+#include "core/url.h"
 #include "fetchers/engines/index/analysis.h"
 #include "fetchers/engines/index/local_engine.h"
 #include "fetchers/engines/index/packed_text.h"
@@ -35,13 +38,21 @@ namespace {
 using detail::TextConnection;
 
 constexpr std::size_t kMostAskedWords = 64;
+constexpr std::size_t kMostSimilarUrls = 100;
+
+/// The table in which documents are found by their addresses; nullopt for some indexes of older programs.
+std::optional<std::string_view> table_by_url(SqliteDatabase& index) {
+  if (finds_row(index, "SELECT 1 FROM sqlite_master WHERE name='sources'")) return "sources";
+  if (finds_row(index, "SELECT 1 FROM sqlite_master WHERE name='pages_by_url'")) return "pages";
+  return std::nullopt;
+}
 
 Result<std::unique_ptr<TextConnection>> connect_to_texts(const std::string& path) {
   TRY(auto database, open_index(path));
   TRY(const auto shape, read_list_shape(database));
   TRY(const auto languages, read_languages(database));
   TRY(auto lists, ListReader::open(database, shape.kinds.front()));
-  TRY(auto text, database.prepare("SELECT text FROM texts WHERE url=?", true));
+  TRY(auto text, database.prepare("SELECT text FROM texts WHERE id=?", true));
   TRY(auto count, database.prepare("SELECT count(*) FROM pages"));
   std::uint64_t documents = 0;
   TRY_VOID(count.for_each_row(
@@ -81,8 +92,10 @@ Result<PassageWords> weighted_words(TextConnection& connection, const std::vecto
 }
 
 /// The text that a hit's passage is taken from.
-Result<std::string> text_of_hit(TextConnection& connection, const Hit& hit) {
-  connection.text.bind(hit.url);
+///
+/// in: id - the hit's in the index
+Result<std::string> text_of_hit(TextConnection& connection, const Hit& hit, std::int64_t id) {
+  connection.text.bind(id);
   std::optional<Result<std::string>> found;
   TRY_VOID(connection.text.for_each_row(
       [&](const SqliteRow& row) { found = unpacked_text(row.bytes(0), kKeptTextBytes); }));
@@ -90,7 +103,11 @@ Result<std::string> text_of_hit(TextConnection& connection, const Hit& hit) {
 }
 
 Result<std::vector<Passage>> passages_of(TextConnection& connection, std::string_view asked,
-                                         std::span<const Hit* const> hits, const Deadline& deadline) {
+                                         std::span<const Hit* const> hits, const TrackingParameters& tracking,
+                                         const Deadline& deadline) {
+  std::vector<std::string> urls;
+  for (const Hit* const hit : hits) urls.push_back(hit->url);
+  TRY(const auto ids, ids_of_results(connection.database, urls, tracking));
   const auto words = asked_words(asked, connection.stop_words);
   std::map<std::string, PassageWords> by_language;
   std::vector<Passage> out(hits.size());
@@ -102,7 +119,7 @@ Result<std::vector<Passage>> passages_of(TextConnection& connection, std::string
       TRY(auto weighted, weighted_words(connection, words, language));
       found = by_language.emplace(language, std::move(weighted)).first;
     }
-    TRY(const std::string text, text_of_hit(connection, *hits[i]));
+    TRY(const std::string text, text_of_hit(connection, *hits[i], ids[i]));
     out[i] = best_passage(text, found->second);
   }
   return out;
@@ -112,10 +129,8 @@ Result<std::vector<Passage>> passages_of(TextConnection& connection, std::string
 
 Result<std::vector<std::int64_t>> ids_of_urls(SqliteDatabase& index, std::span<const std::string> urls) {
   std::vector<std::int64_t> ids(urls.size(), 0);
-  const bool has_sources = finds_row(index, "SELECT 1 FROM sqlite_master WHERE name='sources'");
-  if (has_sources || finds_row(index, "SELECT 1 FROM sqlite_master WHERE name='pages_by_url'")) {
-    TRY(auto find, index.prepare(has_sources ? "SELECT id FROM sources WHERE url=?"
-                                             : "SELECT id FROM pages WHERE url=?"));
+  if (const auto table = table_by_url(index)) {
+    TRY(auto find, index.prepare(fmt::format("SELECT id FROM {} WHERE url=?", *table)));
     for (std::size_t i = 0; i < urls.size(); ++i) {
       find.bind(urls[i]);
       TRY_VOID(find.for_each_row([&](const SqliteRow& row) { ids[i] = row.integer(0); }));
@@ -132,12 +147,34 @@ Result<std::vector<std::int64_t>> ids_of_urls(SqliteDatabase& index, std::span<c
   return ids;
 }
 
+Result<std::vector<std::int64_t>> ids_of_results(SqliteDatabase& index, std::span<const std::string> urls,
+                                                 const TrackingParameters& tracking) {
+  TRY(auto ids, ids_of_urls(index, urls));
+  const auto table = table_by_url(index);
+  if (!table || std::find(ids.begin(), ids.end(), 0) == ids.end()) return ids;
+  TRY(auto find, index.prepare(fmt::format("SELECT id, url FROM {} WHERE url>=? AND url<? LIMIT {}", *table,
+                                           kMostSimilarUrls)));
+  for (std::size_t i = 0; i < urls.size(); ++i) {
+    const auto key = ids[i] == 0 ? canonical_url_key(urls[i], tracking) : Result<std::string>(std::string());
+    if (ids[i] != 0 || !key) continue;
+    const std::string page = urls[i].substr(0, urls[i].find_first_of("?#"));
+    find.bind(page + '?', page + static_cast<char>('?' + 1));
+    TRY_VOID(find.for_each_row([&](const SqliteRow& row) {
+      if (ids[i] != 0) return;
+      if (const auto other = canonical_url_key(row.text(1), tracking); other && *other == *key)
+        ids[i] = row.integer(0);
+    }));
+  }
+  return ids;
+}
+
 Result<std::vector<std::optional<KeptText>>> kept_texts(const std::string& database,
                                                         std::span<const std::string> urls,
+                                                        const TrackingParameters& tracking,
                                                         const Deadline& deadline) {
   TRY(auto index, open_index(database));
   index.set_deadline(&deadline);
-  TRY(const auto ids, ids_of_urls(index, urls));
+  TRY(const auto ids, ids_of_results(index, urls, tracking));
   TRY(auto page, index.prepare("SELECT title, snippet FROM pages WHERE id=?"));
   TRY(auto text, index.prepare("SELECT text FROM texts WHERE id=?"));
   std::vector<std::optional<KeptText>> out(urls.size());
@@ -159,10 +196,12 @@ Result<std::vector<std::optional<KeptText>>> kept_texts(const std::string& datab
 
 struct PassageSource::Shared {
   std::string database;
+  TrackingParameters tracking;
   FilePool<std::unique_ptr<TextConnection>> pool{database};
 };
 
-PassageSource::PassageSource(std::string database) : shared_(new Shared{std::move(database)}) {}
+PassageSource::PassageSource(std::string database, TrackingParameters tracking)
+    : shared_(new Shared{std::move(database), std::move(tracking)}) {}
 
 PassageSource::~PassageSource() = default;
 
@@ -171,7 +210,7 @@ Result<std::vector<Passage>> PassageSource::passages(std::string_view words, std
   TRY(auto taken, shared_->pool.take([&] { return connect_to_texts(shared_->database); }));
   auto& connection = taken.handle;
   connection->database.set_deadline(&deadline);
-  auto found = passages_of(*connection, words, hits, deadline);
+  auto found = passages_of(*connection, words, hits, shared_->tracking, deadline);
   connection->database.set_deadline(nullptr);
   if (found) shared_->pool.give_back(std::move(taken));
   return found;

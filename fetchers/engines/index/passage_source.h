@@ -14,6 +14,7 @@
 #include "core/query.h"
 #include "core/result.h"
 #include "core/sqlite_database.h"
+#include "core/tracking_parameters.h"
 #include "fetchers/model/passage.h"
 
 namespace metafuse::fetchers {
@@ -31,6 +32,13 @@ inline constexpr std::size_t kKeptTextBytes = std::size_t{256} << 10;
 /// cost:   a look-up per address; one pass over all documents of some indexes of older programs
 Result<std::vector<std::int64_t>> ids_of_urls(SqliteDatabase& index, std::span<const std::string> urls);
 
+/// As ids_of_urls(), for addresses as results have them: without their tracking parameters.
+///
+/// cost:   for an address that the index does not have as it is, a look at those that differ in parameters,
+///         at most 100
+Result<std::vector<std::int64_t>> ids_of_results(SqliteDatabase& index, std::span<const std::string> urls,
+                                                 const TrackingParameters& tracking);
+
 /// A document as an index keeps it to be read.
 struct KeptText {
   std::string title;
@@ -45,12 +53,14 @@ struct KeptText {
 /// cost:   opens the file; a look-up per address, and kKeptTextBytes for each that is found
 Result<std::vector<std::optional<KeptText>>> kept_texts(const std::string& database,
                                                         std::span<const std::string> urls,
+                                                        const TrackingParameters& tracking,
                                                         const Deadline& deadline);
 
 /// Finds passages. Thread-safe.
 class PassageSource {
  public:
-  explicit PassageSource(std::string database);
+  /// in: tracking - the parameters that the addresses of hits lack
+  explicit PassageSource(std::string database, TrackingParameters tracking = default_tracking_parameters());
   ~PassageSource();
   PassageSource(const PassageSource&) = delete;
   PassageSource& operator=(const PassageSource&) = delete;

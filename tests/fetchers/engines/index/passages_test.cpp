@@ -1,5 +1,9 @@
 #include "fetchers/engines/index/passages.h"
 
+#include <algorithm>
+#include <string>
+#include <vector>
+
 #include <catch2/catch.hpp>
 
 #include "fetchers/engines/index/fingerprint.h"
@@ -181,7 +185,7 @@ TEST_CASE("A document's text is found by its address and of a long one the begin
     options.updates = updates;
     REQUIRE(build_local_index(database, {file}, options).has_value());
     const std::vector<std::string> urls = {"http://none/", "http://long/", "http://short/", "http://huge/"};
-    const auto found = kept_texts(database, urls, deadline);
+    const auto found = kept_texts(database, urls, default_tracking_parameters(), deadline);
     REQUIRE(found.has_value());
     REQUIRE(found->size() == 4);
     CHECK_FALSE((*found)[0].has_value());
@@ -192,5 +196,43 @@ TEST_CASE("A document's text is found by its address and of a long one the begin
     CHECK((*found)[3]->text == std::string(kKeptTextBytes, 'a'));
   }
   const std::vector<std::string> one = {"http://long/"};
-  CHECK(kept_texts(folder.path("no.db"), one, deadline).error().code == Code::no_input);
+  CHECK(kept_texts(folder.path("no.db"), one, default_tracking_parameters(), deadline).error().code ==
+        Code::no_input);
+}
+
+TEST_CASE("Documents are found by the addresses that results show", "[fetchers][local][passages]") {
+  const test::TemporaryFolder folder;
+  const test::ManualClock clock;
+  const Deadline deadline(clock, std::chrono::seconds(5));
+  const std::string rest = repeated("word ", 100);
+  std::string lines;
+  for (const char* url : {"http://a/x?utm_source=n&id=3", "http://a/x?id=4&utm_source=n", "http://a/x",
+                          "http://a/xy?id=5", "http://b/?own=1&id=6#/r"})
+    lines += "{\"url\":\"" + std::string(url) + "\",\"title\":\"" + url + "\",\"text\":\"an otter. " + rest +
+             "\"}\n";
+  const std::string file = folder.write("a.jsonl", lines);
+  for (const bool updates : {false, true}) {
+    const std::string database = folder.path(updates ? "updated.db" : "plain.db");
+    IndexOptions options;
+    options.updates = updates;
+    REQUIRE(build_local_index(database, {file}, options).has_value());
+    const std::vector<std::string> urls = {"http://a/x?id=3",   "http://a/x?id=4",
+                                           "http://a/x",        "http://a/x?id=5",
+                                           "http://b/?id=6#/r", "http://a/x?id=3&utm_id=7"};
+    TrackingParameters tracking = default_tracking_parameters();
+    tracking.names.insert(std::lower_bound(tracking.names.begin(), tracking.names.end(), "own"), "own");
+    const auto found = kept_texts(database, urls, tracking, deadline);
+    REQUIRE(found.has_value());
+    std::string titles;
+    for (const auto& one : *found) titles += (one ? one->title : "-") + " ";
+    CHECK(titles ==
+          "http://a/x?utm_source=n&id=3 http://a/x?id=4&utm_source=n http://a/x - http://b/?own=1&id=6#/r "
+          "http://a/x?utm_source=n&id=3 ");
+    Hit hit;
+    hit.url = "http://a/x?id=3";
+    const Hit* const hits[] = {&hit};
+    const auto passages = PassageSource(database).passages("otter", hits, deadline);
+    REQUIRE(passages.has_value());
+    CHECK((*passages)[0].text.starts_with("an otter."));
+  }
 }
