@@ -15,6 +15,10 @@ namespace metafuse::fetchers {
 ///         a tag occurs.
 std::string clean_text(std::string_view text, bool is_html, std::size_t max_bytes);
 
+/// How much of what an engine says an error repeats: more than is shown, because secrets must be hidden in it
+/// before one can be cut off.
+inline constexpr std::size_t kMostReportedBytes = 4096;
+
 /// A number as APIs write them in texts: "12.5", "1,234,567", "87 %" (read as 0.87). False for anything else.
 bool clean_number(std::string_view text, double& value);
 

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "core/text.h"
+#include "fetchers/answers/answer_text.h"
 #include "fetchers/answers/hit_builder.h"
 #include "fetchers/answers/json_tree.h"
 
@@ -15,8 +16,6 @@ constexpr std::size_t kMaxHits = 1000;
 constexpr std::string_view kOwnKey = "@key";
 constexpr std::size_t kMaxJoined = 50;
 constexpr std::size_t kMaxShownKeys = 20;
-/// More than is shown of it: secrets must be hidden in it before one can be cut off.
-constexpr std::size_t kMostReportedBytes = 4096;
 
 Error engine_says(std::string_view text) {
   return fail(Code::bad_data, "the engine says: " + std::string(truncate_utf8(text, kMostReportedBytes)));

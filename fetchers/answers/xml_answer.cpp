@@ -235,7 +235,8 @@ Result<RankedList> read_by_xpath(const pugi::xml_document& document, const Answe
   }
   if (list.hits.empty() && (root == "html" || root == "error" || root == "Error"))
     return fail(Code::bad_data, "the answer is <" + std::string(root) + "> without a result: " +
-                                    text_of_element(document.document_element()).substr(0, 200));
+                                    std::string(truncate_utf8(text_of_element(document.document_element()),
+                                                              kMostReportedBytes)));
   return list;
 }
 

@@ -97,6 +97,8 @@ TEST_CASE("Texts of an answer are cut at their maximum length", "[fetchers][limi
   CHECK(list->suggestions.back() == "s19");
   CHECK(mistake_of(by_paths(Format::json, "r", "u"), R"({"error":")" + std::string(5000, 'e') + "\"}") ==
         "the engine says: " + std::string(4096, 'e'));
+  CHECK(mistake_of(by_paths(Format::xml, "//i", "u"), "<error>" + std::string(5000, 'e') + "</error>") ==
+        "the answer is <error> without a result: " + std::string(4096, 'e'));
   // joined values, and the values that a step finds
   rules.title = PartRule("many");
   rules.title.is_joined = true;
