@@ -247,7 +247,13 @@ namespace {
 
 constexpr std::string_view kReplacement = "\xEF\xBF\xBD";
 
-/// nullopt when iconv does not know the charset. Bytes that are invalid in it are replaced.
+/// The bytes of the smallest part of a text in this charset.
+std::size_t unit_bytes(const std::string& charset) {
+  if (charset.starts_with("utf-16")) return 2;
+  return charset.starts_with("utf-32") ? 4 : 1;
+}
+
+/// nullopt when iconv does not know the charset. Units that are invalid in it are replaced.
 std::optional<std::string> converted(std::string_view text, const std::string& charset) {
   const iconv_t opened = iconv_open("UTF-8", charset.c_str());
   if (opened == reinterpret_cast<iconv_t>(-1)) return std::nullopt;
@@ -264,8 +270,9 @@ std::optional<std::string> converted(std::string_view text, const std::string& c
     out.append(buffer.data(), buffer.size() - room);
     if (!is_stuck) continue;
     out += kReplacement;
-    ++in;
-    --left;
+    const std::size_t skipped = std::min(unit_bytes(charset), left);
+    in += skipped;
+    left -= skipped;
   }
   return out;
 }

@@ -32,6 +32,21 @@ TEST_CASE("Cleaning removes markup and control characters and keeps the words", 
   CHECK(plain(" \n ") == "");
 }
 
+TEST_CASE("A lone surrogate costs no other character of UTF-16", "[fetchers][text]") {
+  const std::string lone(
+      "a\0\x00\xD8"
+      "b\0c\0",
+      8);
+  CHECK(as_utf8(lone, "utf-16le") == "a\uFFFDbc");
+  CHECK(as_utf8("\xFF\xFE" + lone, "") == "a\uFFFDbc");
+  CHECK(as_utf8(lone + "d", "utf-16le") == "a\uFFFDbc\uFFFD");  // half a unit
+  const std::string wide(
+      "a\0\0\0\xFF\xFF\xFF\xFF"
+      "b\0\0\0",
+      12);
+  CHECK(as_utf8(wide, "utf-32le") == "a\uFFFDb");
+}
+
 TEST_CASE("Characters to clean are found at every place of a text of any length", "[fetchers][text]") {
   for (std::size_t size = 2; size < 70; ++size)
     for (std::size_t at = 1; at + 1 < size; ++at) {
