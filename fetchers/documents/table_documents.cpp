@@ -36,7 +36,7 @@ Result<std::vector<std::string>> read_csv_row(std::string_view text, std::size_t
       } else {
         is_quoted = false;
       }
-    } else if (c == '"') {
+    } else if (c == '"' && cells.back().empty()) {
       is_quoted = true;
     } else if (c == ',') {
       cells.emplace_back();

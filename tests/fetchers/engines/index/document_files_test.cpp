@@ -213,6 +213,17 @@ TEST_CASE("A CSV file with a byte order mark has its column url", "[fetchers][do
   }
 }
 
+TEST_CASE("A quotation mark inside a cell of CSV is one of its characters", "[fetchers][documents]") {
+  const TemporaryFolder folder;
+  const auto read = read_all(folder.write(
+      "a.csv",
+      "url,title,text\nhttp://x.example/1,5\" pipe,\"long, \"\"blue\"\"\"\nhttp://x.example/2,6\" pipe,\n"));
+  REQUIRE(read.documents.size() == 2);
+  CHECK(read.documents[0].fields.at("title") == "5\" pipe");
+  CHECK(read.documents[0].fields.at("text") == "long, \"blue\"");
+  CHECK(read.documents[1].fields.at("title") == "6\" pipe");
+}
+
 TEST_CASE("A row that is no document costs no other row and its line is told", "[fetchers][documents]") {
   const TemporaryFolder folder;
   const std::string row = R"({"url":"http://x.example/","title":"a"})";
