@@ -17,7 +17,7 @@ SourceDocument html_document(std::string_view page);
 
 /// The title is that of the front matter, else the first heading, else the first paragraph. Language and date
 /// come from the front matter (`language` or `lang`, `date`). HTML inside the text is read as a page;
-/// pictures are left out.
+/// pictures are left out, and rows of very large tables are lines.
 /// source: GitHub Flavored Markdown, by cmark-gfm
 SourceDocument markdown_document(std::string_view text);
 

@@ -93,10 +93,11 @@ inline std::string epub_sample() {
        {"OPS/a a.xhtml", "<html><body><p>First chapter.</p></body></html>"}});
 }
 
-inline std::string pdf_sample() {
+/// The words need no escapes: no brackets and backslashes.
+inline std::string pdf_of(const std::string& words) {
   std::string out = "%PDF-1.4\n";
   std::vector<std::size_t> at;
-  const std::string page = "BT /F1 12 Tf 72 700 Td (A needle in a PDF file) Tj ET";
+  const std::string page = "BT /F1 12 Tf 72 700 Td (" + words + ") Tj ET";
   for (const std::string& object :
        {std::string("<</Type/Catalog/Pages 2 0 R>>"), std::string("<</Type/Pages/Kids[3 0 R]/Count 1>>"),
         std::string("<</Type/Page/Parent 2 0 R/MediaBox[0 0 612 792]/Contents 4 0 R/Resources<</Font<</F1 5 "
@@ -114,6 +115,10 @@ inline std::string pdf_sample() {
     out += std::string(10 - digits.size(), '0') + digits + " 00000 n \n";
   }
   return out + "trailer<</Size 7/Root 1 0 R/Info 6 0 R>>\nstartxref\n" + std::to_string(table) + "\n%%EOF\n";
+}
+
+inline std::string pdf_sample() {
+  return pdf_of("A needle in a PDF file");
 }
 
 inline const char* const kRtfSample =
