@@ -1,6 +1,6 @@
 #include "fetchers/documents/program_documents.h"
 
-#include <array>
+#include <algorithm>
 #include <chrono>
 #include <string>
 #include <utility>
@@ -18,7 +18,7 @@ constexpr std::chrono::seconds kReadingTime{20};
 constexpr std::size_t kMostOutput = std::size_t{16} << 20;
 constexpr ChildLimits kLimits{std::size_t{512} << 20, 20};
 
-/// A program that writes HTML to its standard output.
+/// A program that writes to its standard output.
 struct Converter {
   std::string_view name, package;
   std::vector<std::string> options;
@@ -49,11 +49,19 @@ Result<std::string> output_of(const Converter& converter, std::string_view bytes
   return output;
 }
 
-Result<std::vector<SourceDocument>> read_converted(const Converter& converter, std::string_view bytes) {
-  TRY(const auto html, output_of(converter, bytes));
-  std::vector<SourceDocument> out;
-  out.push_back(html_document(to_valid_utf8(html)));
-  return out;
+/// Reads what pdftotext writes with -htmlmeta: a head in HTML, and in <pre> the text, in which < and & are
+/// themselves. The bytes \f between pages become line ends.
+SourceDocument pdf_document(std::string_view output) {
+  constexpr std::string_view kTextBegin = "<pre>\n", kTextEnd = "</pre>";
+  const std::size_t head = std::min(output.find("</head>"), output.size());
+  SourceDocument document = html_document(output.substr(0, head));
+  const std::size_t begin = output.find(kTextBegin, head);
+  std::string text;
+  if (begin != std::string_view::npos) text = output.substr(begin + kTextBegin.size());
+  text.resize(std::min(text.rfind(kTextEnd), text.size()));
+  std::replace(text.begin(), text.end(), '\f', '\n');
+  document.fields["text"] = text_document(text).fields["text"];
+  return document;
 }
 
 /// A title that word processors make of a file's name says nothing, and hides the first line.
@@ -71,16 +79,18 @@ void clean_title(SourceDocument& document) {
 }  // namespace
 
 Result<std::vector<SourceDocument>> read_pdf(std::string_view bytes) {
-  TRY(auto documents,
-      read_converted({"pdftotext", "poppler-utils", {"-q", "-enc", "UTF-8", "-htmlmeta", "-", "-"}}, bytes));
-  clean_title(documents.front());
-  if (documents.front().fields["text"].empty())
+  TRY(const auto output,
+      output_of({"pdftotext", "poppler-utils", {"-q", "-enc", "UTF-8", "-htmlmeta", "-", "-"}}, bytes));
+  SourceDocument document = pdf_document(to_valid_utf8(output));
+  if (document.fields["text"].empty())
     return fail(Code::bad_data, "holds no text; its pages may be pictures");
-  return documents;
+  clean_title(document);
+  return std::vector<SourceDocument>{std::move(document)};
 }
 
 Result<std::vector<SourceDocument>> read_rtf(std::string_view bytes) {
-  return read_converted({"unrtf", "unrtf", {"--html", "--nopict", "--quiet"}}, bytes);
+  TRY(const auto html, output_of({"unrtf", "unrtf", {"--html", "--nopict", "--quiet"}}, bytes));
+  return std::vector<SourceDocument>{html_document(to_valid_utf8(html))};
 }
 
 }  // namespace metafuse::fetchers

@@ -1,6 +1,6 @@
 #pragma once
 
-// Documents that a program of the machine turns into HTML: PDF by pdftotext (poppler-utils), RTF by unrtf.
+// Documents that a program of the machine converts: PDF by pdftotext (poppler-utils), RTF by unrtf.
 // The programs get the bytes on their standard input, and limits (ChildLimits): no network, no file written,
 // half a GiB of memory, 20 seconds.
 
@@ -12,7 +12,8 @@
 
 namespace metafuse::fetchers {
 
-/// errors: unavailable: the program is not installed; bad_data: it cannot read the file within its limits
+/// errors: unavailable: the program is not installed; bad_data: it cannot read the file within its limits, or
+///         finds no text in a PDF
 Result<std::vector<SourceDocument>> read_pdf(std::string_view bytes);
 Result<std::vector<SourceDocument>> read_rtf(std::string_view bytes);
 
