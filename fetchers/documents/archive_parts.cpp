@@ -1,5 +1,6 @@
 #include "fetchers/documents/archive_parts.h"
 
+#include <clocale>
 #include <memory>
 #include <vector>
 
@@ -19,6 +20,25 @@ Error bad_archive(struct archive* archive) {
               std::string("damaged or encrypted: ") + (why == nullptr ? "not a ZIP archive" : why));
 }
 
+/// Has this thread's C library read and write names in UTF-8 while it lives, as libarchive converts names
+/// by way of the locale.
+class Utf8Locale {
+ public:
+  Utf8Locale() : locale_(newlocale(LC_CTYPE_MASK, "C.UTF-8", nullptr)) {
+    if (locale_ != nullptr) before_ = uselocale(locale_);
+  }
+  ~Utf8Locale() {
+    if (locale_ == nullptr) return;
+    uselocale(before_);
+    freelocale(locale_);
+  }
+  Utf8Locale(const Utf8Locale&) = delete;
+  Utf8Locale& operator=(const Utf8Locale&) = delete;
+
+ private:
+  locale_t locale_, before_ = nullptr;
+};
+
 /// Unpacks the entry at which the archive stands.
 Result<std::string> unpack_part(struct archive* archive, std::size_t room) {
   std::string out;
@@ -37,6 +57,7 @@ Result<std::string> unpack_part(struct archive* archive, std::size_t room) {
 
 Result<ArchiveParts> archive_parts(std::string_view bytes,
                                    const std::function<bool(std::string_view name)>& is_wanted) {
+  const Utf8Locale utf8;
   const std::unique_ptr<struct archive, decltype(&archive_read_free)> archive(archive_read_new(),
                                                                               archive_read_free);
   archive_read_support_format_zip_seekable(archive.get());

@@ -12,9 +12,10 @@
 namespace metafuse::fetchers {
 
 /// Reads title, language, date and text of any of these formats, which the archive's own parts tell apart.
+/// The text has the notes and text boxes of Word, and of a book the pages that its spine names.
 ///
-/// errors: bad_data: damaged, encrypted, no document of these formats, more than 10,000 parts, a part larger
-///         than 32 MiB, or more than 64 MiB of parts in all
+/// errors: bad_data: damaged, encrypted, no document of these formats, no text, more than 10,000 parts, a
+///         part larger than 32 MiB, or more than 64 MiB of parts in all
 /// cost:   O(unpacked bytes of the parts that hold text)
 Result<std::vector<SourceDocument>> read_office_file(std::string_view bytes);
 
