@@ -15,7 +15,7 @@ struct SourceDocument {
   std::map<std::string, std::string> fields;  ///< title, text and others, one column of the index each
   std::map<std::string, double> numbers;      ///< fields for `order_by`
   std::string place;                          ///< where it was read from: FILE or FILE:LINE
-  std::string file;                           ///< the path of that file; empty if it is not from a file
+  std::string file;                           ///< that file (see file_key()); empty if it is not from a file
   std::string stamp;                          ///< of that file before it was read; see stamp_of()
 };
 

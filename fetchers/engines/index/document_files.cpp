@@ -151,13 +151,33 @@ Result<std::vector<std::string>> files_below(const std::string& folder, ReadRepo
   return files;
 }
 
-/// Passes documents on with the stamp that their file had before it was read, so that a file that changes
-/// meanwhile is read again by the next update.
-TakeDocument with_stamp(const std::string& stamp, const TakeDocument& take) {
-  return [&](SourceDocument document) {
+/// Passes documents on with the key of their file and the stamp that it had before it was read, so that a
+/// file that changes meanwhile is read again by the next update.
+TakeDocument with_stamp(const std::string& path, const std::string& stamp, const TakeDocument& take) {
+  return [&take, &stamp, key = file_key(path)](SourceDocument document) {
+    if (!document.file.empty()) document.file = key;
     document.stamp = stamp;
     return take(std::move(document));
   };
+}
+
+/// Passes the documents of a file on. Of those that `take` refuses with bad_data, the first is named.
+Result<void> give_all(const std::string& path, const FileKind& kind, std::vector<SourceDocument> documents,
+                      const TakeDocument& take, ReadReport& report) {
+  std::string why;
+  std::size_t refused = 0;
+  for (SourceDocument& document : documents) {
+    const auto taken = take(std::move(document));
+    if (taken) continue;
+    if (taken.error().code != Code::bad_data) return taken;
+    if (refused++ == 0) why = taken.error().text;
+  }
+  if (refused < documents.size()) ++report.files[std::string(kind.name)];
+  if (refused == 0) return {};
+  if (why.starts_with(path + ": ")) why.erase(0, path.size() + 2);
+  if (documents.size() > 1) why = fmt::format("{} of {} documents: {}", refused, documents.size(), why);
+  report.left_out.push_back({path, std::string(kind.name), why});
+  return {};
 }
 
 /// Why a table or rows of it are left out, with the line instead of the place in the file, and the number of
@@ -228,8 +248,7 @@ Result<void> read_rows(const SourceFile& file, const FileKind& kind, const std::
     as_text.read = read_text_file;
     if (auto documents = documents_in(file.path, as_text)) {
       documents->front().url = file.url;
-      ++report.files[std::string(kind.name)];
-      return take(std::move(documents->front()));
+      return give_all(file.path, kind, std::move(*documents), take, report);
     }
   }
   const std::string why = why_rows(file.path, read.error().text);
@@ -240,27 +259,28 @@ Result<void> read_rows(const SourceFile& file, const FileKind& kind, const std::
 /// Passes on the documents of a file that was read.
 Result<void> give_documents(const SourceFile& file, ReadFile& read, const TakeDocument& take,
                             ReadReport& report) {
-  const std::string kind(read.kind->name);
   if (!read.documents) {
-    report.left_out.push_back({file.path, kind, read.documents.error().text});
+    report.left_out.push_back({file.path, std::string(read.kind->name), read.documents.error().text});
     return {};
   }
-  ++report.files[kind];
   for (SourceDocument& document : *read.documents) {
     document.url = file.url + document.url;
     if (!file.date.empty()) document.fields.emplace("date", file.date);
-    TRY_VOID(take(std::move(document)));
   }
-  return {};
+  return give_all(file.path, *read.kind, std::move(*read.documents), take, report);
+}
+
+std::string stamp_of_source(const SourceFile& file) {
+  return stamp_of(file.path, file.url + ' ' + file.date);
 }
 
 /// Reads files on several threads, one batch at a time, and passes their documents on in order.
 Result<void> read_files(std::vector<SourceFile> files, const DocumentFileOptions& options,
                         const TakeDocument& take, ReadReport& report) {
-  for (SourceFile& file : files) file.stamp = stamp_of(file.path, file.url + ' ' + file.date);
+  for (SourceFile& file : files) file.stamp = stamp_of_source(file);
   if (options.is_known)
     std::erase_if(files, [&](const SourceFile& file) {
-      const bool is_known = options.is_known(file.path, file.stamp);
+      const bool is_known = options.is_known(file_key(file.path), file.stamp);
       if (is_known) ++report.files[kind_name(file.path)];
       return is_known;
     });
@@ -270,10 +290,11 @@ Result<void> read_files(std::vector<SourceFile> files, const DocumentFileOptions
     parallel_for(count, options.threads, [&](std::size_t i) { read[i] = read_file(files[begin + i].path); });
     for (std::size_t i = 0; i < count; ++i) {
       const SourceFile& file = files[begin + i];
+      const TakeDocument stamped = with_stamp(file.path, file.stamp, take);
       if (read[i].documents && has_rows(*read[i].kind)) {
-        TRY_VOID(read_rows(file, *read[i].kind, options.base_url, with_stamp(file.stamp, take), report));
+        TRY_VOID(read_rows(file, *read[i].kind, options.base_url, stamped, report));
       } else {
-        TRY_VOID(give_documents(file, read[i], with_stamp(file.stamp, take), report));
+        TRY_VOID(give_documents(file, read[i], stamped, report));
       }
     }
     if (options.progress) options.progress(begin + count, files.size());
@@ -293,9 +314,9 @@ Result<ReadReport> read_named_file(const std::string& path, const DocumentFileOp
                                    const TakeDocument& take) {
   ReadReport report;
   const std::string url = url_of_file(path, std::filesystem::path(path).parent_path(), options.base_url);
-  const std::string stamp = stamp_of(path, url);
-  const auto is_known = [&] { return options.is_known && options.is_known(path, stamp); };
-  const TakeDocument stamped = with_stamp(stamp, take);
+  const std::string stamp = stamp_of_source({path, url, ""});
+  const auto is_known = [&] { return options.is_known && options.is_known(file_key(path), stamp); };
+  const TakeDocument stamped = with_stamp(path, stamp, take);
   if (path == "-" || begins_as_json_lines(path)) {
     const FileKind& lines = *kind_by_ending("lines.jsonl");
     ++report.files[std::string(lines.name)];
@@ -329,10 +350,9 @@ Result<ReadReport> read_named_file(const std::string& path, const DocumentFileOp
     const std::string& why = documents.error().text;
     return fail(documents.error().code, why.starts_with(path) ? why : path + ": " + why);
   }
-  for (SourceDocument& document : *documents) {
-    document.url = url + document.url;
-    TRY_VOID(stamped(std::move(document)));
-  }
+  for (SourceDocument& document : *documents) document.url = url + document.url;
+  report.files.clear();
+  TRY_VOID(give_all(path, *kind, std::move(*documents), stamped, report));
   return report;
 }
 
@@ -357,6 +377,12 @@ Result<void> check_address(const std::string& url, std::string_view place) {
               fmt::format("{}: the url \"{}\" names no scheme and host, without which no search shows it; "
                           "write https://HOST/...",
                           place, printable(truncate_utf8(url, kMostShown))));
+}
+
+std::string file_key(const std::string& path) {
+  std::error_code error;
+  const auto whole = std::filesystem::absolute(path, error);
+  return error ? path : whole.lexically_normal().string();
 }
 
 std::string stamp_of(const std::string& path, std::string_view about) {

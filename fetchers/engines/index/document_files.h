@@ -21,9 +21,9 @@ struct DocumentFileOptions {
   /// Relative addresses in tables continue it too.
   std::string base_url;
   unsigned threads = 1;
-  /// True for a file that need not be read again if it was read with this stamp. Called on the caller's
-  /// thread; optional.
-  std::function<bool(const std::string& path, const std::string& stamp)> is_known{};
+  /// True for a file, named by its file_key(), that need not be read again if it was read with this stamp.
+  /// Called on the caller's thread; optional.
+  std::function<bool(const std::string& key, const std::string& stamp)> is_known{};
   ProgressReport progress{};  ///< counts the files of a folder or sitemap
 };
 
@@ -36,6 +36,9 @@ Result<void> check_base_url(const std::string& base, std::string_view place);
 /// in:     place - of the document, for errors
 /// errors: bad_data
 Result<void> check_address(const std::string& url, std::string_view place);
+
+/// What a file is known by whichever path it is named by: its absolute path, without "." and "..".
+std::string file_key(const std::string& path);
 
 /// What tells a file from what it was before: its size and time, and `about`, which its documents depend on
 /// besides. Empty, so that it will be read again, if there is no such file, or if it has changed so recently
@@ -65,8 +68,8 @@ struct ReadReport {
 /// url is a text, and these are skipped: hidden files, symbolic links, sitemaps, what is more than 100
 /// folders deep, files of kinds that are left out, files and folders that cannot be read, and configurations
 /// of metafuse with their keys: every folder below with a metafuse.yaml, and if the folder itself has one,
-/// its YAML files. Of a table, the rows are left out that are malformed, have an address that no result can
-/// have, or that `take` refuses with bad_data.
+/// its YAML files. Of a table, the rows are left out that are malformed or have an address that no result can
+/// have; of all files the documents that `take` refuses with bad_data.
 ///
 /// errors: those of `take`; for a single file also no_input, unless it is empty, and bad_data, with its place
 /// cost:   the files of a folder are read on `threads` threads, one batch at a time

@@ -36,6 +36,18 @@ Result<std::int64_t> number_from(SqliteDatabase& database, const char* sql) {
   return number;
 }
 
+/// Gives the files of an index that names them by the paths they were given by their keys. Where a relative
+/// path began is not known; it is likely to have been here, and else its file is read again.
+Result<void> renew_file_keys(SqliteDatabase& database) {
+  std::vector<std::pair<std::int64_t, std::string>> files;
+  TRY(auto rows, database.prepare("SELECT id, path FROM files WHERE id > 0 AND (path NOT LIKE '/%' OR path "
+                                  "LIKE '%/.%' OR path LIKE '%//%')"));
+  TRY_VOID(rows.for_each_row([&](const SqliteRow& row) { files.emplace_back(row.integer(0), row.text(1)); }));
+  TRY(auto rename, database.prepare("UPDATE OR IGNORE files SET path=? WHERE id=?"));
+  for (const auto& [id, path] : files) TRY_VOID(rename.run(file_key(path), id));
+  return {};
+}
+
 /// One update: documents that are read are inserted or kept; those that do not occur again are removed.
 class IndexUpdate {
  public:
@@ -55,6 +67,7 @@ class IndexUpdate {
         database_.run("BEGIN; CREATE TEMP TABLE seen(id INTEGER PRIMARY KEY);"
                       "CREATE TEMP TABLE gone(id INTEGER PRIMARY KEY);"
                       "CREATE TEMP TABLE known_files(id INTEGER PRIMARY KEY);"));
+    if (!options_.follows_added) TRY_VOID(renew_file_keys(database_));
     TRY(writer_, DocumentWriter::make(database_, shape_, true));
     TRY(file_, database_.prepare("SELECT id, stamp FROM files WHERE path=?"));
     TRY(know_, database_.prepare("INSERT OR IGNORE INTO temp.known_files VALUES(?)"));
@@ -462,7 +475,7 @@ Result<std::optional<IndexReport>> update_index(const std::string& path,
   // building it anew says what is wrong, or that nothing is
   if (!read && read.error().code == Code::bad_data) return std::optional<IndexReport>();
   if (!read) return read.error();
-  for (const LeftOutFile& file : read->left_out) TRY_VOID(update.forget_stamp(file.path));
+  for (const LeftOutFile& file : read->left_out) TRY_VOID(update.forget_stamp(file_key(file.path)));
   TRY_VOID(update.apply(added));
   if (update.needs_rebuild()) return std::optional<IndexReport>();
   TRY(auto report, update.finish());

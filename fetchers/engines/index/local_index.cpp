@@ -234,7 +234,7 @@ Result<IndexReport> build_anew(const std::string& path, const std::vector<std::s
   Collector collected;
   TRY(auto read, read_all(documents, options.files, options, urls_of(added),
                           [&](SourceDocument one) { return collected.take(std::move(one)); }));
-  for (const LeftOutFile& file : read.left_out) collected.forget_stamp(file.path);
+  for (const LeftOutFile& file : read.left_out) collected.forget_stamp(file_key(file.path));
   TRY_VOID(collected.take_added(added));
   if (collected.documents.empty())
     return fail(

@@ -92,6 +92,66 @@ TEST_CASE("An update does not read a file of rows that is as it was", "[fetchers
   CHECK(files.found("third OR second") == FoundAfter{"http://a2/"});
 }
 
+TEST_CASE("An update knows a file by any of its paths", "[fetchers][local][update]") {
+  UpdatedFolder files;
+  const std::vector<std::string> names = {"a.jsonl", "b.txt", "c.csv"};
+  files.write("a.jsonl", line_of("a", "first"));
+  files.write("b.txt", "The first text");
+  files.write("c.csv", "url,text\nhttp://c/,first\n");
+  files.update();
+  files.write_unseen("a.jsonl", line_of("a", "other"));
+  const bool is_old = GENERATE(true, false);  // an index that names files as they were given
+  const auto relative = std::filesystem::relative(files.folder.path("pages"));
+  if (is_old) {
+    auto database = SqliteDatabase::open(files.database, {.mode = SqliteMode::create});
+    REQUIRE(database.has_value());
+    auto rename = database->prepare("UPDATE files SET path=? WHERE path LIKE ?");
+    REQUIRE(rename.has_value());
+    for (const std::string& name : names)
+      REQUIRE(rename->run((relative / name).string(), "%/" + name).has_value());
+  }
+  IndexOptions options;
+  options.updates = true;
+  for (const std::string& path :
+       {relative.string(), files.folder.path("pages/../pages/"), files.folder.path("pages/.")}) {
+    INFO(path);
+    const auto report = build_local_index(files.database, {path}, options);
+    REQUIRE(report.has_value());
+    CHECK(report->is_update);
+    CHECK(report->documents == 3);
+    CHECK(report->added + report->changed + report->removed == 0);
+    CHECK(files.found("other").empty());
+  }
+  CHECK(files.update(names).documents == 3);
+  CHECK(files.found("first").size() == 3);
+}
+
+TEST_CASE("A document whose field has another type is left out alone", "[fetchers][local][update]") {
+  UpdatedFolder files;
+  const std::string page = "<meta name=date content=2024-05-06><title>page</title><p>needle";
+  files.write("a.jsonl", "{\"url\":\"http://a/\",\"date\":2024,\"text\":\"needle\"}\n");
+  files.write("c.txt", "a needle");
+  const bool is_update = GENERATE(true, false);
+  if (is_update) files.update();
+  files.write("b.html", page);
+  const auto refused = [](const IndexReport& report) {
+    REQUIRE(report.read.left_out.size() == 1);
+    CHECK(report.read.left_out[0].path.ends_with("b.html"));
+    CHECK(
+        report.read.left_out[0].why.starts_with("the field \"date\" is a text in one document and a number"));
+    CHECK(report.documents == 2);
+  };
+  const bool is_named = GENERATE(true, false);
+  const std::vector<std::string> names =
+      is_named ? std::vector<std::string>{"a.jsonl", "b.html", "c.txt"} : std::vector<std::string>{""};
+  refused(files.update(names));
+  refused(files.update(names));
+  CHECK(files.found("needle").size() == 2);
+  files.write("b.html", "<title>page</title><p>needle");
+  CHECK(files.update(names).read.left_out.empty());
+  CHECK(files.found("needle").size() == 3);
+}
+
 TEST_CASE("Of a document that two files have, an update finds the last", "[fetchers][local][update]") {
   UpdatedFolder files;
   files.write("a.jsonl", line_of("x", "early") + line_of("a", "early"));
