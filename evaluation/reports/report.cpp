@@ -22,17 +22,17 @@ Row measures_row(const MeasureSet& set, std::string run, std::string queries, Te
   return row;
 }
 
-/// A number that is no count: readers get four decimals, programs all digits.
-std::string decimal_text(double value, Audience audience = Audience::readers) {
-  return audience == Audience::programs ? number_text(value) : fmt::format("{:.4f}", value);
+std::string decimal_text(double value) {
+  return fmt::format("{:.4f}", value);
 }
 
-/// A value of a column; readers get counts without decimals, unless they are z-scores.
+/// A value of a column. Programs get all digits; readers get four decimals, but counts without them if they
+/// are no z-scores.
 std::string value_text(const Report& report, std::size_t column, double value,
                        Audience audience = Audience::readers) {
+  if (audience == Audience::programs) return number_text(value);
   const bool is_whole = report.set.measure_of(column).is_count && !report.is_z_score;
-  return is_whole && audience == Audience::readers ? fmt::format("{:.0f}", value)
-                                                   : decimal_text(value, audience);
+  return is_whole ? fmt::format("{:.0f}", value) : decimal_text(value);
 }
 
 /// A run's summary of one column as readers see it; for `top`, the number of queries, as in Freund et
@@ -45,9 +45,9 @@ std::string summary_text(const Report& report, const RunEvaluation& run, std::si
 }
 
 /// A p value for readers is never printed as 0.
-std::string p_text(std::optional<double> p, Audience audience) {
+std::string p_text(std::optional<double> p) {
   if (!p) return "-";
-  return audience == Audience::readers && *p < 0.00005 ? "< 0.0001" : decimal_text(*p, audience);
+  return *p < 0.00005 ? "< 0.0001" : decimal_text(*p);
 }
 
 void add_aligned(std::string& text, const std::vector<Row>& rows) {
@@ -118,28 +118,21 @@ void add_latex(std::string& text, const std::vector<Row>& rows, const std::strin
   text += "\\bottomrule\n\\end{tabular}\n\\end{table}\n";
 }
 
-void add_csv(std::string& text, const std::vector<Row>& rows) {
-  for (const Row& row : rows) {
-    for (std::size_t i = 0; i < row.size(); ++i) text += (i > 0 ? "," : "") + csv_field(row[i]);
-    text += '\n';
-  }
-}
-
 /// The table of comparisons and that of agreements, if the report has them.
-std::vector<ReportTable> further_tables(const Report& report, Audience audience = Audience::readers) {
+std::vector<ReportTable> further_tables(const Report& report) {
   std::vector<ReportTable> tables;
-  if (!report.comparisons.empty()) tables.push_back(comparison_table(report, audience));
-  if (!report.agreements.empty()) tables.push_back(agreement_table(report, audience));
+  if (!report.comparisons.empty()) tables.push_back(comparison_table(report));
+  if (!report.agreements.empty()) tables.push_back(agreement_table(report));
   return tables;
 }
 
 /// All tables of a report, with an empty line between them.
 /// in: add - appends the text of one table
 template <class Add>
-std::string all_tables(const Report& report, Audience audience, Add add) {
+std::string all_tables(const Report& report, Add add) {
   std::string text;
-  add(text, report_rows(report, report.is_per_query, audience));
-  for (const ReportTable& table : further_tables(report, audience)) {
+  add(text, report_rows(report, report.is_per_query));
+  for (const ReportTable& table : further_tables(report)) {
     text += '\n';
     add(text, table.rows);
   }
@@ -152,15 +145,91 @@ std::string note_below(const Report& report) {
 }
 
 std::string format_table(const Report& report) {
-  return all_tables(report, Audience::readers, add_aligned) + note_below(report);
+  return all_tables(report, add_aligned) + note_below(report);
 }
 
+/// Adds columns to the table of measures.
+///
+/// in: cells_of(run) - of the row of a run's summary; fewer than names if the last ones are empty. Queries'
+///     rows have empty cells.
+template <class CellsOf>
+void add_columns(const Report& report, const Row& names, CellsOf cells_of, ReportRows& rows) {
+  auto row = rows.begin();
+  const auto add = [&](Row cells) {
+    cells.resize(names.size());
+    row->insert(row->end(), cells.begin(), cells.end());
+    ++row;
+  };
+  add(names);
+  for (const RunEvaluation& run : report.runs) {
+    for (std::size_t query = 0; report.is_per_query && query < run.queries.size(); ++query) add({});
+    add(cells_of(run));
+  }
+}
+
+/// The columns of a comparison on one measure, named as in JSON.
+constexpr std::string_view kComparisonColumns[] = {"difference",   "low",     "high", "p",    "p_holm",
+                                                   "p_bonferroni", "p_tukey", "wins", "ties", "losses"};
+
+Row comparison_cells(const Comparison& of) {
+  const auto text = [](std::optional<double> p) { return p ? number_text(*p) : std::string(); };
+  return {number_text(of.difference),
+          number_text(of.low),
+          number_text(of.high),
+          text(of.p),
+          text(of.p_holm),
+          text(of.p_bonferroni),
+          text(of.p_tukey),
+          std::to_string(of.wins),
+          std::to_string(of.ties),
+          std::to_string(of.losses)};
+}
+
+/// Adds the comparisons; the run that all are compared with has none. Every run has the same measures in the
+/// same order.
+void add_comparisons(const Report& report, ReportRows& rows) {
+  Row names = {"baseline", "test"};
+  for (const Comparison& each : report.comparisons) {
+    if (each.run != report.comparisons.front().run) break;
+    for (const std::string_view column : kComparisonColumns)
+      names.push_back(fmt::format("{}_{}", each.measure, column));
+  }
+  const auto cells_of = [&](const RunEvaluation& run) {
+    Row cells;
+    for (const Comparison& each : report.comparisons) {
+      if (each.run != run.run) continue;
+      if (cells.empty()) cells = {report.baseline, report.test};
+      std::ranges::move(comparison_cells(each), std::back_inserter(cells));
+    }
+    return cells;
+  };
+  add_columns(report, names, cells_of, rows);
+}
+
+void add_agreements(const Report& report, ReportRows& rows) {
+  const auto cells_of = [&](const RunEvaluation& run) -> Row {
+    const auto at = std::ranges::find(report.agreements, run.run, &Agreement::run);
+    if (at == report.agreements.end()) return {};
+    return {report.reference, std::to_string(at->topics), number_text(at->tau), number_text(at->overlap)};
+  };
+  add_columns(report, {"reference", "topics", "kendall_tau", "rbo"}, cells_of, rows);
+}
+
+/// One table, so that any program can read it: what is said of a run stands in its row.
 std::string format_csv(const Report& report) {
-  return all_tables(report, Audience::programs, add_csv);
+  ReportRows rows = report_rows(report, report.is_per_query, Audience::programs);
+  if (!report.comparisons.empty()) add_comparisons(report, rows);
+  if (!report.agreements.empty()) add_agreements(report, rows);
+  std::string text;
+  for (const Row& row : rows) {
+    for (std::size_t i = 0; i < row.size(); ++i) text += (i > 0 ? "," : "") + csv_field(row[i]);
+    text += '\n';
+  }
+  return text;
 }
 
 std::string format_markdown(const Report& report) {
-  return all_tables(report, Audience::readers, add_markdown) + note_below(report);
+  return all_tables(report, add_markdown) + note_below(report);
 }
 
 std::string format_latex(const Report& report) {
@@ -339,24 +408,22 @@ std::string missing_p_note(const Report& report) {
          "value";
 }
 
-ReportTable comparison_table(const Report& report, Audience audience) {
+ReportTable comparison_table(const Report& report) {
   ReportTable table{"Comparison with " + report.baseline,
                     {{"against " + report.baseline, "measure", "difference", "95% low", "95% high",
                       "p (" + report.test + ")", "p Holm", "p Bonferroni", "p Tukey", "win/tie/loss"}}};
   for (const Comparison& c : report.comparisons)
-    table.rows.push_back({c.run, c.measure, decimal_text(c.difference, audience),
-                          decimal_text(c.low, audience), decimal_text(c.high, audience),
-                          p_text(c.p, audience), p_text(c.p_holm, audience), p_text(c.p_bonferroni, audience),
-                          p_text(c.p_tukey, audience), fmt::format("{}/{}/{}", c.wins, c.ties, c.losses)});
+    table.rows.push_back({c.run, c.measure, decimal_text(c.difference), decimal_text(c.low),
+                          decimal_text(c.high), p_text(c.p), p_text(c.p_holm), p_text(c.p_bonferroni),
+                          p_text(c.p_tukey), fmt::format("{}/{}/{}", c.wins, c.ties, c.losses)});
   return table;
 }
 
-ReportTable agreement_table(const Report& report, Audience audience) {
+ReportTable agreement_table(const Report& report) {
   ReportTable table{"Agreement with " + report.reference,
                     {{"agreement with " + report.reference, "topics", "Kendall tau", "RBO p=0.9"}}};
   for (const Agreement& a : report.agreements)
-    table.rows.push_back(
-        {a.run, std::to_string(a.topics), decimal_text(a.tau, audience), decimal_text(a.overlap, audience)});
+    table.rows.push_back({a.run, std::to_string(a.topics), decimal_text(a.tau), decimal_text(a.overlap)});
   return table;
 }
 

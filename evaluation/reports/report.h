@@ -67,8 +67,8 @@ struct ReportTable {
 /// What a "-" in the columns of p values means; empty if every comparison has one.
 std::string missing_p_note(const Report& report);
 
-ReportTable comparison_table(const Report& report, Audience audience = Audience::readers);
-ReportTable agreement_table(const Report& report, Audience audience = Audience::readers);
+ReportTable comparison_table(const Report& report);
+ReportTable agreement_table(const Report& report);
 
 /// Whether a run has the best summary of the column in a field of its row, which tables set in bold. Never
 /// true for a count, for a report of one run, or when all runs are equal.

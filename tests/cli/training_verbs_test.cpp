@@ -179,7 +179,7 @@ TEST_CASE("compare-methods counts as relevant what evaluate does in each mode", 
     REQUIRE(done.status == 0);
     const auto row = done.out.find("best_run,12,");
     REQUIRE(row != std::string::npos);
-    return done.out.substr(row + 12, done.out.find('\n', row) - row - 12);
+    return done.out.substr(row + 12, done.out.find_first_of(",\n", row + 12) - row - 12);
   };
   CHECK(precision({}) == "1");
   CHECK(precision({"--mode", "mslr"}) == "0");  // its relevant grades begin at 2

@@ -3,10 +3,12 @@
 #include <algorithm>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include <catch2/catch.hpp>
 
 #include "core/json.h"
+#include "core/text.h"
 #include "evaluation/reports/run_evaluation.h"
 #include "tests/support/temporary_folder.h"
 
@@ -40,7 +42,7 @@ TEST_CASE("Every format has every run with special characters escaped", "[evalua
   CHECK(report.comparisons[0].wins == 1);
   CHECK(report.comparisons[0].losses == 1);
   CHECK(format_report(report, Format::table).find("x<&>      all  0.7500") != std::string::npos);
-  CHECK(format_report(report, Format::csv).find("x<&>,1,0.5,0,0.5,0.2,1\n") != std::string::npos);
+  CHECK(format_report(report, Format::csv).find("x<&>,1,0.5,0,0.5,0.2,1,,") != std::string::npos);
   CHECK(format_report(report, Format::markdown).find("| x<&> | 2 | 1.0000 |") != std::string::npos);
   CHECK(format_report(report, Format::latex).find("y\\_z & all") != std::string::npos);
   const std::string page = format_report(report, Format::html);
@@ -77,10 +79,48 @@ TEST_CASE("A comparison of equal differences has no p value, and every format sa
   const std::string note = "all queries have the same difference";
   for (const Format format : {Format::table, Format::markdown, Format::latex, Format::html})
     CHECK(format_report(report, format).find(note) != std::string::npos);
-  CHECK(format_report(report, Format::csv).find("x,P_1,1,1,1,-,-,-,-,2/0/0") != std::string::npos);
+  CHECK(format_report(report, Format::csv).find(",y,t,0,0,0,1,1,1,,0,2,0,1,1,1,,,,,2,0,0\n") !=
+        std::string::npos);
   const auto json = parse_json(format_report(report, Format::json), "report");
   CHECK(json->at_pointer("/comparisons/1/p").is_null());
   CHECK(json->at_pointer("/comparisons/0/p").to_number<double>() == 1.0);
+}
+
+TEST_CASE("CSV is one table with comparisons and agreements in the rows of their runs",
+          "[evaluation][report]") {
+  const test::TemporaryFolder folder;
+  Report report = example_report(folder);
+  REQUIRE(compare_with_baseline(report, {"y_z", "wilcoxon", 1}).has_value());
+  report.reference = "y_z";
+  report.agreements = {{"x<&>", 2, 0.5, 0.75}};
+  report.is_per_query = GENERATE(true, false);
+  const std::string csv = format_report(report, Format::csv);
+  std::vector<std::vector<std::string>> rows;
+  for (std::string_view text = csv; !text.empty();) {
+    std::string_view line = take_until(text, '\n');
+    auto& row = rows.emplace_back();
+    for (bool has_more = true; has_more;) {
+      has_more = line.find(',') != std::string_view::npos;
+      row.emplace_back(take_until(line, ','));
+    }
+  }
+  REQUIRE(rows.size() == (report.is_per_query ? 7 : 3));
+  for (const auto& row : rows) CHECK(row.size() == rows.front().size());
+  const auto cell = [&](std::size_t row, const std::string& column) {
+    const auto at = std::ranges::find(rows.front(), column);
+    REQUIRE(at != rows.front().end());
+    return rows[row][static_cast<std::size_t>(at - rows.front().begin())];
+  };
+  const std::size_t compared = report.is_per_query ? 3 : 1;
+  CHECK(cell(compared, "run") == "x<&>");
+  CHECK(cell(compared, "baseline") == "y_z");
+  CHECK(cell(compared, "test") == "wilcoxon");
+  CHECK(cell(compared, "map_difference") == "0.25");
+  CHECK(cell(compared, "P_5_wins") == "1");
+  CHECK(cell(compared, "kendall_tau") == "0.5");
+  CHECK(cell(rows.size() - 1, "run") == "y_z");
+  CHECK(cell(rows.size() - 1, "map_difference").empty());
+  CHECK(cell(rows.size() - 1, "rbo").empty());
 }
 
 TEST_CASE("Tables show top-k as counts and programs get shares and the best is marked",
