@@ -32,14 +32,10 @@ std::vector<Baseline> rank_baselines(double rrf_k) {
 
 namespace {
 
-bool is_relevant(const TrainingSet& set, std::size_t row) {
-  return set.grades[row] >= set.feedback.relevance_level;
-}
-
 /// The rank (from 1) of the first relevant row, at most `cap`.
 int best_rank(const TrainingSet& set, const std::vector<std::size_t>& order, int cap) {
   for (std::size_t i = 0; i < order.size() && static_cast<int>(i) + 1 < cap; ++i)
-    if (is_relevant(set, order[i])) return static_cast<int>(i) + 1;
+    if (is_relevant(set, set.grades[order[i]])) return static_cast<int>(i) + 1;
   return cap;
 }
 

@@ -25,10 +25,13 @@ struct Prepared {
   std::vector<Query> queries;
 };
 
-/// Measures take whole grades, which reach a level if they reach the next whole number.
+int whole_level(const TrainingSet& set) {
+  return static_cast<int>(std::ceil(set.feedback.relevance_level));
+}
+
 evaluation::Rules rules_of(const TrainingSet& set) {
   evaluation::Rules rules;
-  rules.relevance_level = static_cast<int>(std::ceil(set.feedback.relevance_level));
+  rules.relevance_level = whole_level(set);
   rules.top_grade = 1;
   for (const QueryRange& query : set.queries)
     for (const double grade : judged_grades(set, query))
@@ -98,13 +101,16 @@ Result<std::vector<HeldOutQuery>> measured_queries(const TrainingSet& set, const
   return out;
 }
 
+bool is_relevant(const TrainingSet& set, double grade) {
+  return evaluation::whole_grade(grade) >= whole_level(set);
+}
+
 std::vector<bool> are_answerable(const TrainingSet& set) {
   std::vector<bool> out;
   for (const QueryRange& query : set.queries) {
     const std::span grades(set.grades.data() + query.begin, query.end - query.begin);
-    out.push_back(query.is_judged && std::ranges::any_of(grades, [&](double grade) {
-                    return grade >= set.feedback.relevance_level;
-                  }));
+    out.push_back(query.is_judged &&
+                  std::ranges::any_of(grades, [&](double grade) { return is_relevant(set, grade); }));
   }
   return out;
 }

@@ -49,6 +49,10 @@ struct HeldOutQuery {
 /// errors: usage: as validation_measure()
 Result<std::vector<HeldOutQuery>> measured_queries(const TrainingSet& set, const std::string& measure);
 
+/// Whether measures count a grade as relevant. They round it, and take a relevance level between two grades
+/// for the higher one.
+bool is_relevant(const TrainingSet& set, double grade);
+
 /// Which queries have a relevant document in a list. The others cannot tell one ranking from another.
 std::vector<bool> are_answerable(const TrainingSet& set);
 

@@ -113,6 +113,14 @@ TEST_CASE("A relevance level between two grades is that of the grade above it", 
   }
 }
 
+TEST_CASE("Grades with decimals are relevant where measures round them up to the level",
+          "[fusion][validation]") {
+  TrainingSet set = two_documents(0.4, 0.5);
+  CHECK(validation_measure(set, "map")->value(std::vector{2.0, 1.0}) == 0.5);
+  set.grades = {0.4, 0.3};
+  CHECK(count_answerable(set) == 0);
+}
+
 TEST_CASE("The highest grade of a measured query is that of the whole set", "[fusion][validation]") {
   TrainingSet set = two_documents(1.0, 0.0);
   set.queries.push_back({"r", 2, 2, 1.0});
