@@ -7,6 +7,7 @@
 #include <array>
 #include <functional>
 #include <span>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -30,8 +31,8 @@ std::size_t place_of(std::size_t i, std::size_t column) {
   return 1 + i * kColumns.size() + column;
 }
 
-/// A set in which only some lists were asked for. What no asked list holds is in no answer, so it counts as
-/// not relevant there.
+/// One query for which only some lists were asked. What no asked list holds is in no answer: its row counts
+/// as not relevant, and its grade as one that no list holds.
 struct Asked {
   fusion::TrainingSet set;
   std::vector<double> scores;
@@ -39,7 +40,8 @@ struct Asked {
   Asked(const fusion::Model& model, const fusion::TrainingSet& all, std::span<const std::uint64_t> lists)
       : set(fusion::with_lists_only(all, lists)), scores(fusion::scores_of_listed(*model.ranker, set)) {
     for (std::size_t row = 0; row < scores.size(); ++row)
-      if (scores[row] == fusion::kNotListed) set.grades[row] = 0.0;
+      if (scores[row] == fusion::kNotListed)
+        set.queries.front().unlisted.push_back(std::exchange(set.grades[row], 0.0));
   }
 };
 

@@ -180,6 +180,7 @@ fusion::TrainingSet graded_by_model(fusion::TrainingSet set, double wrong, Rando
       grade = (grade + 1 + static_cast<int>(random.below(kGrades - 1))) % kGrades;
     set.grades[row] = grade;
   }
+  for (fusion::QueryRange& query : set.queries) query.unlisted.clear();
   return set;
 }
 
