@@ -154,8 +154,8 @@ TEST_CASE("A store is pruned by age and reset by domain", "[service][store]") {
   const auto prefixes = [&] {
     const auto store = open_store(path);
     std::vector<std::string> out;
-    for (const std::string& search : *(*store)->clicks.searches("shoes", 10))
-      out.push_back((*store)->clicks.of(search)->at(0).prefix);
+    const auto clicked = (*store)->clicks.searches("shoes", 10);
+    for (const service::ClickedSearch& search : *clicked) out.push_back(search.clicks.at(0).prefix);
     return out;
   };
   CHECK(prefixes() == std::vector<std::string>{"a-hash", "a-hash"});
