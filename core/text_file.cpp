@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <optional>
 #include <vector>
 
 #include <fcntl.h>
@@ -228,6 +229,43 @@ Error line_too_long(const std::string& path, std::size_t line, const TextLimits&
                                           " bytes; this is not the expected text file"));
 }
 
+/// Why a whole line cannot be read; nullopt if it can.
+std::optional<Error> flaw_of(std::string_view line, const std::string& path, std::size_t number,
+                             const TextLimits& limits) {
+  if (line.size() > limits.max_line_bytes) return line_too_long(path, number, limits);
+  if (std::memchr(line.data(), 0, line.size()) != nullptr)
+    return fail(Code::bad_data, located(path, {number, 0}, "a NUL byte; this is not a text file"));
+  return std::nullopt;
+}
+
+/// Tells of a line that cannot be read, or returns the error if nobody is to be told.
+Result<void> leave_out_line(const Error& why, const TextLimits& limits) {
+  if (!limits.leave_out) return why;
+  limits.leave_out(why);
+  return {};
+}
+
+/// Passes over the rest of a line that is too long, of which only the beginning was read.
+class LineSkipper {
+ public:
+  void begin() { is_inside_ = true; }
+
+  /// The part of the text behind the line; empty if the line does not end in it.
+  ///
+  /// in:     line - the number of the line
+  std::string_view rest_of(std::string_view text, std::size_t& line) {
+    if (!is_inside_) return text;
+    const std::size_t end = text.find('\n');
+    if (end == std::string_view::npos) return text.substr(text.size());
+    is_inside_ = false;
+    ++line;
+    return text.substr(end + 1);
+  }
+
+ private:
+  bool is_inside_ = false;
+};
+
 /// Maps a plain regular file; `storage` stays empty when it is something else or cannot be mapped.
 FileText map_plain_file(const std::string& path) {
   FileText file{path, {}, nullptr};
@@ -293,9 +331,13 @@ Result<void> give_plain_blocks(const std::string& path, const Descriptor& file, 
   std::size_t kept = 0;  // bytes of a line that began in the previous block
   std::size_t line = 1;
   std::uint64_t total = 0;
+  LineSkipper skipper;
   for (;;) {
-    if (kept == buffer.size()) {
-      if (buffer.size() > limits.max_line_bytes) return line_too_long(path, line, limits);
+    if (kept == buffer.size() && buffer.size() > limits.max_line_bytes) {
+      TRY_VOID(leave_out_line(line_too_long(path, line, limits), limits));
+      skipper.begin();
+      kept = 0;
+    } else if (kept == buffer.size()) {
       buffer.resize(buffer.size() * 2);
     }
     const ssize_t got = read_fully(file.number(), buffer.data() + kept, buffer.size() - kept);
@@ -306,6 +348,7 @@ Result<void> give_plain_blocks(const std::string& path, const Descriptor& file, 
     if (total == 0) text = without_bom(text);
     total += static_cast<std::uint64_t>(got);
     if (total > limits.max_bytes) return too_large(path, limits.max_bytes);
+    text = skipper.rest_of(text, line);
     const std::size_t end = is_last ? text.size() : text.rfind('\n') + 1;
     if (end > 0) {
       if (auto taken = take(text.substr(0, end), line); !taken) return taken;
@@ -321,13 +364,19 @@ Result<void> give_read_blocks(const std::string& path, const TakeBlock& take, co
   std::string pending;
   std::size_t line = 1;
   std::uint64_t total = 0;
+  LineSkipper skipper;
   auto read = for_each_read(path, [&](std::string_view block) -> Result<void> {
     if (total == 0) block = without_bom(block);
     total += block.size();
     if (total > limits.max_bytes) return too_large(path, limits.max_bytes);
+    if (pending.size() + block.size() > limits.max_line_bytes + kReadBytes) {
+      TRY_VOID(leave_out_line(line_too_long(path, line, limits), limits));
+      skipper.begin();
+      pending.clear();
+    }
+    block = skipper.rest_of(block, line);
     const std::size_t end = block.rfind('\n');
     const std::size_t part = end == std::string_view::npos ? block.size() : end + 1;
-    if (pending.size() + part > limits.max_line_bytes + kReadBytes) return line_too_long(path, line, limits);
     pending.append(block.substr(0, part));
     if (end == std::string_view::npos) return {};
     if (auto taken = take(pending, line); !taken) return taken;
@@ -378,10 +427,11 @@ Result<void> for_each_line(const std::string& path,
       [&](std::string_view block, std::size_t number) -> Result<void> {
         for (; !block.empty(); ++number) {
           std::string_view line = take_until(block, '\n');
-          if (line.size() > limits.max_line_bytes) return line_too_long(path, number, limits);
+          if (const auto flaw = flaw_of(line, path, number, limits)) {
+            TRY_VOID(leave_out_line(*flaw, limits));
+            continue;
+          }
           if (line.ends_with('\r')) line.remove_suffix(1);
-          if (std::memchr(line.data(), 0, line.size()) != nullptr)
-            return fail(Code::bad_data, located(path, {number, 0}, "a NUL byte; this is not a text file"));
           if (auto taken = take(line, number); !taken) return taken;
         }
         return {};

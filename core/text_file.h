@@ -17,6 +17,9 @@ bool is_compressed(std::string_view head);
 struct TextLimits {
   std::size_t max_line_bytes = std::size_t{64} << 20;
   std::uint64_t max_bytes = std::uint64_t{1} << 40;  ///< after decompression
+  /// If set, is told of every line that is too long, and in for_each_line of every one that holds a NUL byte;
+  /// such a line is then passed over and is no error.
+  std::function<void(const Error& why)> leave_out{};
 };
 
 /// Calls `take` with every line of a text file, without its line end.

@@ -64,7 +64,7 @@ constexpr std::array kKinds = {
     FileKind{"EPUB", ".epub", read_office_file, {}, kMostOffice},
     FileKind{"mail", ".eml", read_mail},
     FileKind{"mailbox", ".mbox .mbx", read_mailbox, {}, kMostMailbox},
-    FileKind{"CSV", ".csv"},
+    FileKind{"CSV", ".csv .tsv"},
     FileKind{"JSON lines", ".jsonl .ndjson"},
     FileKind{"XML", ".xml", nullptr, "XML is read only as a sitemap that is named itself"},
     FileKind{"picture",

@@ -18,39 +18,73 @@ constexpr std::size_t kMostTableBytes = std::size_t{1} << 30;
 
 // CSV (RFC 4180)
 
-/// Reads one row from `text`, starting at byte `at`.
-/// out:    its cells; `at` and `line` are moved past it
-Result<std::vector<std::string>> read_csv_row(std::string_view text, std::size_t& at, std::size_t& line,
-                                              const std::string& path) {
-  std::vector<std::string> cells(1);
-  const std::size_t first_line = line;
-  bool is_quoted = false;
-  for (; at < text.size(); ++at) {
-    const char c = text[at];
-    if (c == '\n') ++line;
-    if (is_quoted) {
-      if (c != '"') {
+/// Reads the rows of a text one after the other.
+class CsvRows {
+ public:
+  CsvRows(std::string_view text, const std::string& path, char separator)
+      : text_(text), path_(path), separator_(separator) {}
+
+  bool has_more() const { return at_ < text_.size(); }
+  std::size_t line() const { return line_; }  ///< where the next row begins
+
+  /// The cells of the next row.
+  Result<std::vector<std::string>> next() {
+    std::vector<std::string> cells(1);
+    const std::size_t first_line = line_;
+    bool is_quoted = false;
+    for (; has_more(); ++at_) {
+      const char c = text_[at_];
+      if (c == '\n') ++line_;
+      if (is_quoted) {
+        if (c != '"') {
+          cells.back() += c;
+        } else if (at_ + 1 < text_.size() && text_[at_ + 1] == '"') {
+          cells.back() += text_[++at_];
+        } else {
+          is_quoted = false;
+        }
+      } else if (c == '"' && cells.back().empty()) {
+        is_quoted = true;
+      } else if (c == separator_) {
+        cells.emplace_back();
+      } else if (c == '\n') {
+        ++at_;
+        return cells;
+      } else if (c != '\r') {
         cells.back() += c;
-      } else if (at + 1 < text.size() && text[at + 1] == '"') {
-        cells.back() += text[++at];
-      } else {
-        is_quoted = false;
       }
-    } else if (c == '"' && cells.back().empty()) {
-      is_quoted = true;
-    } else if (c == ',') {
-      cells.emplace_back();
-    } else if (c == '\n') {
-      ++at;
-      return cells;
-    } else if (c != '\r') {
-      cells.back() += c;
     }
+    if (is_quoted)
+      return fail(Code::bad_data,
+                  fmt::format("{}:{}: a quoted cell has no closing \"; add it", path_, first_line));
+    return cells;
   }
-  if (is_quoted)
-    return fail(Code::bad_data,
-                fmt::format("{}:{}: a quoted cell has no closing \"; add it", path, first_line));
-  return cells;
+
+ private:
+  std::string_view text_;
+  const std::string& path_;
+  char separator_;
+  std::size_t at_ = 0;
+  std::size_t line_ = 1;
+};
+
+/// A table whose first row has been read.
+struct CsvTable {
+  CsvRows rows;
+  std::vector<std::string> names;  ///< of the columns
+};
+
+/// Reads the first row, and by it tells what separates cells: commas, or else semicolons, as spreadsheets of
+/// many countries write, or tabs.
+Result<CsvTable> open_table(std::string_view text, const std::string& path) {
+  for (const char separator : {',', ';', '\t'}) {
+    CsvRows rows(text, path, separator);
+    TRY(auto names, rows.next());
+    if (std::find(names.begin(), names.end(), "url") != names.end()) return CsvTable{rows, std::move(names)};
+  }
+  return fail(
+      Code::bad_data,
+      path + ":1: there is no column url; the first row must name the columns, such as url,title,text");
 }
 
 /// A row with the names of its columns.
@@ -85,18 +119,12 @@ Result<void> give_row(Result<SourceDocument> document, const TakeDocument& take,
 Result<void> read_csv(const std::string& path, const TakeDocument& take, const LeaveOutRow& leave_out) {
   TRY(const auto bytes, read_text(path, kMostTableBytes));
   const std::string text = decoded_text(bytes);
-  std::size_t at = 0;
-  std::size_t line = 1;
-  TRY(const auto names, read_csv_row(text, at, line, path));
-  if (std::find(names.begin(), names.end(), "url") == names.end())
-    return fail(
-        Code::bad_data,
-        path + ":1: there is no column url; the first row must name the columns, such as url,title,text");
-  while (at < text.size()) {
-    const std::size_t row = line;
-    auto cells = read_csv_row(text, at, line, path);
+  TRY(auto table, open_table(text, path));
+  while (table.rows.has_more()) {
+    const std::size_t row = table.rows.line();
+    auto cells = table.rows.next();
     if (cells && cells->size() == 1 && cells->front().empty()) continue;
-    auto document = cells ? csv_document(names, std::move(*cells), path, row) : cells.error();
+    auto document = cells ? csv_document(table.names, std::move(*cells), path, row) : cells.error();
     TRY_VOID(give_row(std::move(document), take, leave_out));
   }
   return {};
@@ -137,10 +165,13 @@ std::string joined_texts(const JsonArray& list) {
 
 Result<void> read_json_lines(const std::string& path, const TakeDocument& take,
                              const LeaveOutRow& leave_out) {
-  return for_each_line(path, [&](std::string_view line, std::size_t number) -> Result<void> {
+  TextLimits limits;
+  limits.leave_out = [&](const Error& why) { leave_out(why.text); };
+  const auto take_line = [&](std::string_view line, std::size_t number) -> Result<void> {
     if (line.find_first_not_of(" \t") == std::string_view::npos) return {};
     return give_row(line_document(line, number, path), take, leave_out);
-  });
+  };
+  return for_each_line(path, take_line, limits);
 }
 
 Result<SourceDocument> json_document(const JsonObject& object, const std::string& place) {

@@ -15,15 +15,16 @@ using TakeDocument = std::function<Result<void>(SourceDocument document)>;
 using LeaveOutRow = std::function<void(const std::string& why)>;
 
 /// Reads one document per row of a CSV file (RFC 4180). The first row names the columns, one of which is url.
-/// Rows that are malformed, or that `take` refuses with bad_data, are left out.
+/// Cells are separated by commas, semicolons or tabs, as in the first row. Rows that are malformed, or that
+/// `take` refuses with bad_data, are left out.
 ///
 /// errors: other errors of `take`; no_input; bad_data: there is no column url
 Result<void> read_csv(const std::string& path, const TakeDocument& take, const LeaveOutRow& leave_out);
 
-/// Reads one document per line, a JSON object each; "-" is standard input. Lines that are malformed, or that
-/// `take` refuses with bad_data, are left out.
+/// Reads one document per line, a JSON object each; "-" is standard input. Lines that are malformed or too
+/// long, or that `take` refuses with bad_data, are left out.
 ///
-/// errors: other errors of `take`; no_input; bad_data: the file is no text, with the place
+/// errors: other errors of `take`; no_input; bad_data: damaged compression
 Result<void> read_json_lines(const std::string& path, const TakeDocument& take, const LeaveOutRow& leave_out);
 
 /// Reads a document of a JSON object: its url, its texts and its numbers. A list becomes one text of its

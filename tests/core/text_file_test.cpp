@@ -2,7 +2,9 @@
 
 #include <cerrno>
 #include <csignal>
+#include <cstdlib>
 #include <filesystem>
+#include <utility>
 #include <vector>
 
 #include <catch2/catch.hpp>
@@ -53,6 +55,39 @@ TEST_CASE("Lines that cross block borders stay whole", "[core][text]") {
     text += want.back() + "\n";
   }
   CHECK(lines_of(folder.write("long", text)) == want);
+}
+
+TEST_CASE("Lines that are too long or hold a NUL byte are passed over if somebody is told", "[core][text]") {
+  const test::TemporaryFolder folder;
+  const bool is_packed = GENERATE(false, true);
+  constexpr std::size_t kLimit = std::size_t{1} << 20;
+  for (const std::size_t size : {kLimit + 1, 2 * kLimit, 5 * kLimit}) {
+    const std::string lines = "one\n" + std::string(size, 'x') + "\n" + std::string("a\0b\n", 4) + "two\r\n" +
+                              std::string(size, 'y');
+    std::string path = folder.write("t", lines);
+    if (is_packed) {
+      REQUIRE(std::system(("gzip -fk " + path).c_str()) == 0);
+      path += ".gz";
+    }
+    std::vector<std::string> told;
+    TextLimits limits;
+    limits.max_line_bytes = kLimit;
+    limits.leave_out = [&](const Error& why) { told.push_back(why.text); };
+    std::vector<std::pair<std::string, std::size_t>> taken;
+    const auto read = for_each_line(
+        path,
+        [&](std::string_view line, std::size_t number) -> Result<void> {
+          taken.emplace_back(line, number);
+          return {};
+        },
+        limits);
+    REQUIRE(read.has_value());
+    CHECK(taken == std::vector<std::pair<std::string, std::size_t>>{{"one", 1}, {"two", 4}});
+    REQUIRE(told.size() == 3);
+    CHECK(told[0].find(":2: a line longer than 1048576 bytes") != std::string::npos);
+    CHECK(told[1].find(":3: a NUL byte") != std::string::npos);
+    CHECK(told[2].find(":5: a line longer") != std::string::npos);
+  }
 }
 
 TEST_CASE("Unreadable and binary files give one error", "[core][text]") {

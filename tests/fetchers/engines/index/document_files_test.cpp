@@ -133,6 +133,36 @@ TEST_CASE("A table without addresses is refused and a malformed row is left out 
   CHECK(why("c.csv", "url\n\"x\n").starts_with("line 2: a quoted cell has no closing"));
 }
 
+TEST_CASE("Cells of a table are separated by semicolons or tabs if its first row's are",
+          "[fetchers][documents]") {
+  const TemporaryFolder folder;
+  const auto check = [&](const std::string& name, const std::string& text) {
+    CAPTURE(name);
+    for (const std::string& path : {folder.write(name + "/" + name, text), folder.path(name)}) {
+      auto read = read_all(path);
+      REQUIRE(read.documents.size() == 2);
+      CHECK(read.left_out.empty());
+      CHECK(read.documents[0].url == "http://x.example/1");
+      CHECK(read.documents[0].fields["title"] == "a, b; c\td");
+      CHECK(read.documents[1].fields["title"] == "two");
+    }
+  };
+  check("s.csv", "title;url\n\"a, b; c\td\";http://x.example/1\ntwo;http://x.example/2\n");
+  check("t.tsv", "title\turl\r\n\"a, b; c\td\"\thttp://x.example/1\r\ntwo\thttp://x.example/2\r\n");
+  check("c.tsv", "title,url\n\"a, b; c\td\",http://x.example/1\ntwo,http://x.example/2\n");
+}
+
+TEST_CASE("A line of JSON lines that no text has costs itself alone", "[fetchers][documents]") {
+  const TemporaryFolder folder;
+  const auto read = read_all(folder.write(
+      "a.jsonl", "{\"url\":\"http://x.example/1\"}\n" + std::string(3, '\0') + "\n" +
+                     std::string((std::size_t{64} << 20) + 9, '{') + "\n{\"url\":\"http://x.example/2\"}\n"));
+  REQUIRE(read.documents.size() == 2);
+  CHECK(read.documents[1].url == "http://x.example/2");
+  REQUIRE(read.left_out.size() == 1);
+  CHECK(read.left_out[0].why.starts_with("line 2 and 1 more: a NUL byte"));
+}
+
 TEST_CASE("The pages of a sitemap are read from the files around it", "[fetchers][documents][sitemap]") {
   const TemporaryFolder folder;
   folder.write("site/index.html", "<title>Home</title>Welcome");
