@@ -23,9 +23,8 @@ using metafuse::service::Room;
 using metafuse::service::UsualWork;
 using metafuse::service::WorkerPool;
 using metafuse::test::ManualClock;
+using metafuse::test::skip;
 using std::chrono::milliseconds;
-
-namespace {}  // namespace
 
 TEST_CASE("Each piece of work is done or given up exactly once", "[service][pool]") {
   std::atomic<int> done{0};
@@ -127,7 +126,7 @@ TEST_CASE("A thread's time on a core and its wait for a core are measured separa
   const CoreTimeMeter meter;
   const CoreTime before = meter.read();
   if (before.ran.count() == 0) {
-    test::skip("run it on a kernel that measures how long threads wait (CONFIG_SCHED_INFO)");
+    skip("run it on a kernel that measures how long threads wait (CONFIG_SCHED_INFO)");
     return;
   }
   CoreTime spent;
