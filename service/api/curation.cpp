@@ -41,7 +41,7 @@ OrRefusal<std::string> save_curation(Records& records, const CurationEdit& edit,
   if (!parsed) return refusal(422, parsed.error().text);
   const auto before = stored_curation(*records.store, edit.domain);
   if (!before) return refusal(503, before.error().text);
-  if (!names_etag(edit.if_match, text_etag(before->text)))
+  if (!names_etag(edit.if_match, text_etag(before->text), EtagComparison::strong))
     return refusal(412, "the curation changed since it was read; load it again and repeat the change");
   const std::string text = curation_text(*parsed);
   if (text == before->text) return text;

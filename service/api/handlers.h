@@ -106,9 +106,6 @@ OrRefusal<std::string> save_templates(Reloader& reloader, Records& records, cons
 OrRefusal<SearchAnswer> search_live(Gate& gate, const Exchange& exchange, const LoadedDomain& edited,
                                     const SearchRequest& request, const Clock& clock);
 
-/// Whether If-Match or If-None-Match names an entity tag: "*", or a list of tags with or without quotes.
-bool names_etag(std::string_view header, std::string_view etag);
-
 /// An edit of a domain's curation.
 struct CurationEdit {
   const std::string& domain;

@@ -43,7 +43,7 @@ std::string model_conflict(const LoadedDomain& current, const LoadedDomain& edit
 /// errors: 412 it began with another version; 422 mistakes; 409 the model does not fit it
 OrRefusal<void> check_edit(const Snapshot& snapshot, const LoadedDomain& current, std::string_view before,
                            const TemplateEdit& edit) {
-  if (!names_etag(edit.if_match, text_etag(before)))
+  if (!names_etag(edit.if_match, text_etag(before), EtagComparison::strong))
     return refusal(412, "the file changed since it was read; load it again and repeat the change");
   const auto edited = edited_domain(snapshot, current, edit.text);
   if (!edited) return refusal(422, edited.error().text);
@@ -187,17 +187,6 @@ Result<TemplateVersion> wanted_version(Records& records, const Exchange& exchang
 
 }  // namespace
 
-bool names_etag(std::string_view header, std::string_view etag) {
-  while (!header.empty()) {
-    const std::string_view raw = header.substr(0, header.find(','));
-    header.remove_prefix(std::min(header.size(), raw.size() + 1));
-    std::string_view item = trimmed(raw);
-    if (item.size() >= 2 && item.front() == '"' && item.back() == '"') item = item.substr(1, item.size() - 2);
-    if (item == "*" || item == etag) return true;
-  }
-  return false;
-}
-
 OrRefusal<std::string> save_templates(Reloader& reloader, Records& records, const TemplateEdit& edit) {
   const std::lock_guard one_at_a_time(reloader.files_mutex());
   const auto snapshot = reloader.snapshot();
@@ -235,12 +224,8 @@ OrRefusal<SearchAnswer> search_live(Gate& gate, const Exchange& exchange, const 
 Answered handle_get_templates(const Exchange& exchange) {
   TRY(const LoadedDomain* domain, exchange.domain_in_path());
   HttpResponse response = make_response(200, "application/yaml", domain->text);
-  response.set("ETag", '"' + domain->etag + '"');
   response.set("Cache-Control", "no-cache");
-  if (names_etag(exchange.request.list("If-None-Match"), domain->etag)) {
-    response.status = 304;
-    response.body.clear();
-  }
+  set_etag(exchange.request, domain->etag, response);
   return response;
 }
 

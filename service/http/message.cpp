@@ -162,6 +162,24 @@ bool has_body(int status) {
   return status != 204 && status != 304;
 }
 
+bool names_etag(std::string_view header, std::string_view etag, EtagComparison comparison) {
+  while (!header.empty()) {
+    std::string_view item = trimmed(take_until(header, ','));
+    if (item == "*") return true;
+    if (comparison == EtagComparison::weak && item.starts_with("W/")) item.remove_prefix(2);
+    if (item.size() >= 2 && item.front() == '"' && item.back() == '"') item = item.substr(1, item.size() - 2);
+    if (item == etag) return true;
+  }
+  return false;
+}
+
+void set_etag(const HttpRequest& request, std::string_view etag, HttpResponse& response) {
+  response.set("ETag", '"' + std::string(etag) + '"');
+  if (!names_etag(request.list("If-None-Match"), etag, EtagComparison::weak)) return;
+  response.status = 304;
+  response.body.clear();
+}
+
 std::string response_head(const HttpResponse& response, const ResponseFraming& framing) {
   std::string out;
   out.reserve(1024);

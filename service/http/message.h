@@ -104,6 +104,18 @@ struct ResponseFraming {
 /// Whether answers with this status may have a body.
 bool has_body(int status);
 
+/// How entity tags are compared (RFC 9110, 8.8.3.2): strongly for If-Match, where a weak tag equals none, and
+/// weakly for If-None-Match, because a proxy that compresses an answer makes its tag weak.
+enum class EtagComparison { strong, weak };
+
+/// Whether If-Match or If-None-Match names an entity tag: "*", or a list of tags with or without quotes.
+///
+/// in: etag - without quotes, and without a comma
+bool names_etag(std::string_view header, std::string_view etag, EtagComparison comparison);
+
+/// Sets the entity tag of an answer, and makes it 304 without a body if the client has it already.
+void set_etag(const HttpRequest& request, std::string_view etag, HttpResponse& response);
+
 /// Status line, headers and the empty line. A header with a control character, or with a colon in its name,
 /// is left out, so that no value can inject headers.
 std::string response_head(const HttpResponse& response, const ResponseFraming& framing);

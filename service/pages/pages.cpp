@@ -45,13 +45,8 @@ Answered handle_static(const Exchange& exchange) {
                                    : name == "brand.css" ? std::string_view(own_styles)
                                                          : page_file(name);
   if (type.empty() || content.empty()) return refusal(404, "no such file");
-  const std::string etag = '"' + sha256_hex(content).substr(0, 16) + '"';
   HttpResponse response = make_response(200, type, std::string(content));
-  if (exchange.request.header("If-None-Match") == etag) {
-    response.status = 304;
-    response.body.clear();
-  }
-  response.set("ETag", etag);
+  set_etag(exchange.request, sha256_hex(content).substr(0, 16), response);
   // what an operator may change is asked for again each time
   response.set("Cache-Control", is_logo || name == "brand.css" ? "no-cache" : "public, max-age=3600");
   // the client scripts are meant for other sites' pages

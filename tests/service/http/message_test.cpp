@@ -335,6 +335,43 @@ TEST_CASE("A well-formed trace context is continued", "[service][http]") {
   }
 }
 
+TEST_CASE("Entity tags are compared weakly with If-None-Match and strongly with If-Match",
+          "[service][http]") {
+  using enum EtagComparison;
+  for (const char* header : {"a1", "\"a1\"", "*", "\"b\", \"a1\"", " \"a1\" ,\"b\""}) {
+    INFO(header);
+    CHECK(names_etag(header, "a1", strong));
+    CHECK(names_etag(header, "a1", weak));
+  }
+  for (const char* header : {"W/\"a1\"", "\"b\", W/\"a1\""}) {
+    INFO(header);
+    CHECK_FALSE(names_etag(header, "a1", strong));
+    CHECK(names_etag(header, "a1", weak));
+  }
+  for (const char* header : {"", "\"b\"", "W/\"b\"", "\"a1", "w/\"a1\"", "\"a1\"x"}) {
+    INFO(header);
+    CHECK_FALSE(names_etag(header, "a1", strong));
+    CHECK_FALSE(names_etag(header, "a1", weak));
+  }
+}
+
+TEST_CASE("A file that the browser has already is not sent again", "[service][http]") {
+  TestServer server;
+  for (const std::string path : {"/static/metafuse.css", "/v1/templates/pages"}) {
+    INFO(path);
+    const std::string first = server.get(path);
+    const std::size_t at = first.find("ETag: ") + 6;
+    const std::string etag = first.substr(at, first.find('\r', at) - at);
+    for (const std::string& header : {etag, "W/" + etag, "\"other\", " + etag, std::string("*")}) {
+      const std::string again = server.get(path, "If-None-Match: " + header + "\r\n");
+      CHECK(status_in(again) == 304);
+      CHECK(body_in(again).empty());
+      CHECK(has_part(again, "ETag: " + etag));
+    }
+    CHECK(status_in(server.get(path, "If-None-Match: \"other\"\r\n")) == 200);
+  }
+}
+
 TEST_CASE("The client behind proxies is the last address that is not a trusted proxy",
           "[service][access][security]") {
   const std::vector<AddressRange> proxies = {parse_address_range("10.0.0.0/8").value()};
