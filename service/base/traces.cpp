@@ -6,6 +6,7 @@
 #include <iterator>
 
 #include "core/digest.h"
+#include "core/text.h"
 #include "core/url.h"
 #include "service/base/process.h"
 
@@ -56,7 +57,7 @@ bool is_worth_another_try(int status) {
 }  // namespace
 
 TraceContext trace_context(std::string_view traceparent) {
-  return {traceparent.substr(3, 32), traceparent.substr(36, 16), (traceparent.back() - '0') % 2 != 0};
+  return {traceparent.substr(3, 32), traceparent.substr(36, 16), (hex_value(traceparent.back()) & 1) != 0};
 }
 
 std::string new_span_id() {

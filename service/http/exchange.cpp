@@ -120,7 +120,7 @@ std::string next_traceparent(std::string_view incoming, double share, bool is_tr
                         incoming.substr(36, 16).find_first_not_of('0') != std::string_view::npos;
   if (is_valid && is_trusted)
     return std::string(incoming.substr(0, 36)) + random_hex(8) + std::string(incoming.substr(52));
-  const bool is_wanted = !is_valid || (std::stoul(std::string(incoming.substr(53)), nullptr, 16) & 1) != 0;
+  const bool is_wanted = !is_valid || trace_context(incoming).is_sampled;
   const std::string trace = is_valid ? std::string(incoming.substr(3, 32)) : random_hex(16);
   // drawn anew, because an outsider may choose the trace id
   const std::string drawn = random_hex(8);

@@ -18,6 +18,7 @@
 #include "core/json.h"
 #include "service/base/log.h"
 #include "service/base/metrics.h"
+#include "service/base/traces.h"
 #include "service/http/head.h"
 #include "service/pages/errors.h"
 #include "tests/support/serve_process.h"
@@ -333,6 +334,13 @@ TEST_CASE("A well-formed trace context is continued", "[service][http]") {
     INFO(bad);
     CHECK_FALSE(is_kept(bad));
   }
+}
+
+TEST_CASE("The last bit of a trace context's flags says whether the trace is recorded", "[service][http]") {
+  const std::string ids = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-";
+  for (const char* flags : {"01", "03", "0b", "0d", "0f", "ff"}) CHECK(trace_context(ids + flags).is_sampled);
+  for (const char* flags : {"00", "02", "0a", "0c", "0e", "10"})
+    CHECK_FALSE(trace_context(ids + flags).is_sampled);
 }
 
 TEST_CASE("Entity tags are compared weakly with If-None-Match and strongly with If-Match",
