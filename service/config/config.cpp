@@ -232,18 +232,6 @@ void read_documents(const YamlNode& node, const char* key, ConfigReading& readin
   for (const YamlNode& item : node.items) read_documents_item(item, key, reading);
 }
 
-void read_proxies(const YamlNode& node, const char* key, ConfigReading& reading) {
-  if (!node.is_list()) reading.diagnostics.error(node.place, "trusted_proxies must be a list of addresses");
-  for (const YamlNode& item : node.items) {
-    const auto text = yaml_string(item, key, reading.diagnostics);
-    const auto range = parse_address_range(text.value_or("::"));
-    if (range)
-      reading.config.trusted_proxies.push_back(*range);
-    else
-      reading.diagnostics.error(item.place, "trusted_proxies: " + range.error().text);
-  }
-}
-
 void read_metrics(const YamlNode& node, const char* key, ConfigReading& reading) {
   read_choice(
       node, key,
@@ -368,9 +356,11 @@ constexpr Setting<ServerConfig> kServer[] = {
     {"recordings", &read_recordings, 0, 0, "record engines' answers or replay them"},
     {"allow_private", &ServerConfig::allow_private, 0, 0,
      "host:port that engines may reach besides their own"},
-    {"server_names", &ServerConfig::server_names, 0, 0, "Host values that are accepted besides listen"},
+    {"server_names", &read_server_names, 0, 0,
+     "list of Host values that are accepted besides listen: HOST, HOST:PORT or \"*\""},
     {"trusted_proxies", &read_proxies, 0, 0, "addresses whose X-Forwarded-For is trusted"},
-    {"cors_origins", &ServerConfig::cors_origins, 0, 0, "origins whose pages may send requests"},
+    {"cors_origins", &read_cors_origins, 0, 0,
+     "list of origins whose pages may send requests: https://HOST[:PORT] or \"*\""},
     {"needs_key", &ServerConfig::needs_key, 0, 0, "whether searching needs a key"},
     {"bangs", &ServerConfig::reads_bangs, 0, 0,
      "whether !wp, !images and :de in a query choose engines, a domain and a language, as in SearXNG"},

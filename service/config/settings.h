@@ -123,6 +123,12 @@ void describe_settings(std::string& out, std::string_view prefix, const Setting<
   }
 }
 
+// client_settings.cpp
+
+void read_server_names(const YamlNode& node, const char* key, ConfigReading& reading);
+void read_cors_origins(const YamlNode& node, const char* key, ConfigReading& reading);
+void read_proxies(const YamlNode& node, const char* key, ConfigReading& reading);
+
 // key_settings.cpp
 
 void read_keys(const YamlNode& node, const char* key, ConfigReading& reading);

@@ -77,6 +77,40 @@ TEST_CASE("Every mistake of a server configuration is reported at once and with 
     CHECK(text.find(f.folder.path("metafuse.yaml") + place) != std::string::npos);
 }
 
+TEST_CASE("A name or an origin that no client sends is refused and the right one is named",
+          "[service][config]") {
+  const Folder f;
+  const auto mistake = [&](const std::string& line) {
+    const auto config = f.parse("version: 1\ntemplates: []\n" + line + "\n");
+    INFO(line);
+    REQUIRE(config.has_error());
+    CHECK(config.error().text.find(f.folder.path("metafuse.yaml") + ":3:") != std::string::npos);
+    return config.error().text;
+  };
+  const auto config = f.parse(
+      "version: 1\ntemplates: []\ncors_origins: ['https://app.example', 'http://[::1]:3000', "
+      "'chrome-extension://abc']\nserver_names: [search.example, 'Search.example:8080', '[::1]:80', '*']\n");
+  REQUIRE(config.has_value());
+  CHECK(config->cors_origins.size() == 3);
+  CHECK(config->server_names.size() == 4);
+  CHECK(f.parse("version: 1\ntemplates: []\ncors_origins: '*'\n")->cors_origins ==
+        std::vector<std::string>{"*"});
+  const std::pair<std::string, std::string> corrected[] = {
+      {"cors_origins: ['https://app.example/']", "write \"https://app.example\""},
+      {"cors_origins: [app.example]", "write \"https://app.example\""},
+      {"cors_origins: ['HTTPS://App.example']", "write \"https://app.example\""},
+      {"cors_origins: ['https://app.example:443']", "write \"https://app.example\""},
+      {"cors_origins: ['http://app.example:80/x?y']", "write \"http://app.example\""},
+      {"cors_origins: ['https://*.example']", "write https://HOST or https://HOST:PORT"},
+      {"cors_origins: ['']", "write https://HOST or https://HOST:PORT"},
+      {"server_names: ['https://search.example']", "write \"search.example\""},
+      {"server_names: ['search.example:8080/']", "write \"search.example:8080\""},
+      {"server_names: ['*.example']", "write HOST or HOST:PORT"},
+      {"server_names: ['search.example:']", "write HOST or HOST:PORT"},
+      {"server_names: ['']", "write HOST or HOST:PORT"}};
+  for (const auto& [line, said] : corrected) CHECK(mistake(line).find(said) != std::string::npos);
+}
+
 TEST_CASE("The base URL of documents needs a scheme", "[service][config]") {
   const auto read = [](const std::string& base) {
     return parse_config(
