@@ -16,7 +16,8 @@ using ErrorCode = boost::system::error_code;
 /// The kernel's send buffer per connection. Without this limit it holds megabytes for a client that does
 /// not read.
 constexpr int kSendBytes = 128 * 1024;
-/// Only answers of at least this size count as unsent; connections are limited in number.
+/// What a connection has to send counts as unsent if it is at least as large as this, or if it has to wait
+/// for earlier pieces. Connections are limited in number.
 constexpr std::size_t kLargeAnswer = 64 * 1024;
 
 HttpResponse unread_answers() {
@@ -56,8 +57,9 @@ class Session : public std::enable_shared_from_this<Session> {
         seat_(std::move(seat)),
         // pending operations end with an error; the socket stays open for a last answer
         deadline_(socket_.get_executor(), [this] { socket_.cancel(); }),
-        writer_(socket_, {[this] { limit(reader_.limits().write_seconds); },
-                          [this](bool is_done) { on_settled(is_done); }}),
+        writer_(socket_, deadline_,
+                {[this] { limit(reader_.limits().write_seconds); },
+                 [this](bool is_done) { on_settled(is_done); }}),
         reader_(socket_, deadline_, context_->limits(),
                 {[this] { dispatch(); }, [this](const Refusal& refusal) { refuse(refusal); },
                  [this](bool is_too_idle) {
@@ -77,7 +79,6 @@ class Session : public std::enable_shared_from_this<Session> {
   Session& operator=(const Session&) = delete;
   ~Session() {
     leave();
-    note_sent();
     --context_->open;
   }
 
@@ -101,15 +102,20 @@ class Session : public std::enable_shared_from_this<Session> {
 
   void write_piece(std::string piece) {
     if (piece.empty() || has_failed_ || reader_.head().is_head) return;
-    if (!reader_.head().request.is_http_1_0) piece = chunk_of(std::move(piece));
-    writer_.send({std::move(piece), {}, nullptr, {}}, shared_from_this());
+    Outgoing out;
+    if (!is_counted(piece.size(), out)) {
+      has_failed_ = true;
+      return close();
+    }
+    out.head = reader_.head().request.is_http_1_0 ? std::move(piece) : chunk_of(std::move(piece));
+    writer_.send(std::move(out), shared_from_this());
   }
 
   void end_pieces() {
     if (has_failed_) return;
     is_last_queued_ = true;
     if (!reader_.head().request.is_http_1_0 && !reader_.head().is_head)
-      return writer_.send({"0\r\n\r\n", {}, nullptr, {}}, shared_from_this());
+      return writer_.send({"0\r\n\r\n", {}, nullptr, {}, nullptr}, shared_from_this());
     if (writer_.is_idle()) finish_answer();
   }
 
@@ -147,16 +153,11 @@ class Session : public std::enable_shared_from_this<Session> {
   }
 
   void answer(HttpResponse response, bool is_piecewise) {
-    if (const std::size_t bytes = response.body.size(); bytes >= kLargeAnswer) {
-      if (context_->unsent.add(client_, bytes, is_proxy()))
-        unsent_ += bytes;
-      else
-        response = unread_answers();
-    }
+    Outgoing out;
+    if (!is_counted(response.body_bytes(), out)) response = unread_answers();
     if (context_->is_draining) reader_.head().keeps_alive = false;
     if (is_piecewise && reader_.head().request.is_http_1_0) reader_.head().keeps_alive = false;
     is_last_queued_ = !is_piecewise;
-    Outgoing out;
     out.head = response_head(response,
                              {is_piecewise, reader_.head().request.is_http_1_0, reader_.head().keeps_alive});
     if (!is_piecewise && !reader_.head().is_head && has_body(response.status)) {
@@ -172,13 +173,14 @@ class Session : public std::enable_shared_from_this<Session> {
                        [&](const AddressRange& range) { return range.contains(peer_); });
   }
 
-  /// The answer was sent, or never will be.
-  void note_sent() {
-    if (unsent_ > 0) context_->unsent.remove(client_, std::exchange(unsent_, 0));
+  /// Counts bytes as unsent until they are sent or never will be; false if the client has too many.
+  bool is_counted(std::size_t bytes, Outgoing& out) {
+    if (writer_.is_idle() ? bytes < kLargeAnswer : bytes == 0) return true;
+    out.account = context_->unsent.add(client_, bytes, is_proxy());
+    return out.account != nullptr;
   }
 
   void on_settled(bool is_done) {
-    note_sent();
     if (!is_done) {
       if (deadline_.has_passed()) ++context_->timed_out;
       has_failed_ = true;
@@ -235,7 +237,6 @@ class Session : public std::enable_shared_from_this<Session> {
   RequestReader reader_;
   std::string peer_;
   std::string client_;
-  std::size_t unsent_ = 0;  ///< bytes of large answers
   bool is_busy_ = false;
   bool is_last_queued_ = false;
   bool is_lingering_ = false;
@@ -278,13 +279,15 @@ void SessionResponder::end() {
 
 }  // namespace
 
-bool UnsentAnswers::add(const std::string& client, std::size_t bytes, bool is_proxy) {
-  const std::lock_guard lock(mutex_);
-  const auto at = bytes_.find(client);
+std::shared_ptr<void> UnsentAnswers::add(const std::string& client, std::size_t bytes, bool is_proxy) {
   const std::size_t most = is_proxy ? kProxyFactor * kMostOfClient : kMostOfClient;
-  if (at != bytes_.end() && at->second + bytes > most) return false;
-  bytes_[client] += bytes;
-  return true;
+  {
+    const std::lock_guard lock(mutex_);
+    const auto at = bytes_.find(client);
+    if (at != bytes_.end() && at->second + bytes > most) return nullptr;
+    bytes_[client] += bytes;
+  }
+  return {this, [client, bytes](UnsentAnswers* all) { all->remove(client, bytes); }};
 }
 
 void UnsentAnswers::remove(const std::string& client, std::size_t bytes) {

@@ -71,20 +71,22 @@ class ConnectionTable {
   std::size_t staying_ = 0;
 };
 
-/// Bytes of whole answers that clients have not yet taken. A client that does not read would otherwise hold
-/// as much memory as it can ask for until its connections time out. Safe from any thread.
+/// Bytes of answers that clients have not yet taken. A client that does not read would otherwise hold as much
+/// memory as it can ask for until its connections time out. Safe from any thread; must outlive its accounts.
 class UnsentAnswers {
  public:
   /// Most bytes of one client; a proxy, behind which are many, may have kProxyFactor times as many.
   static constexpr std::size_t kMostOfClient = std::size_t{32} << 20;
   static constexpr std::size_t kProxyFactor = 8;
 
-  /// in:  client - an address_prefix()
-  /// out: false, and nothing is counted, if the client would have more than it may and has some already
-  bool add(const std::string& client, std::size_t bytes, bool is_proxy);
-  void remove(const std::string& client, std::size_t bytes);
+  /// in:  client - an address_prefix(); bytes - at least one
+  /// out: counts the bytes as long as it exists; null, and nothing is counted, if the client would have more
+  ///      than it may and has some already
+  std::shared_ptr<void> add(const std::string& client, std::size_t bytes, bool is_proxy);
 
  private:
+  void remove(const std::string& client, std::size_t bytes);
+
   std::mutex mutex_;
   std::map<std::string, std::size_t> bytes_;
 };

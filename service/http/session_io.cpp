@@ -63,17 +63,24 @@ void SessionWriter::write_queue(std::shared_ptr<void> hold) {
     if (error && error != asio::error::would_block) return settle(false);
     if (!buffers_.empty()) {
       events_.on_waiting();
-      asio::async_write(socket_, buffers_,
-                        [this, hold = std::move(hold)](ErrorCode failure, std::size_t) mutable {
-                          if (failure) return settle(false);
-                          queue_.pop_front();
-                          write_queue(std::move(hold));
-                        });
-      return;
+      return write_rest(std::move(hold));
     }
     queue_.pop_front();
   }
   settle(true);
+}
+
+/// Writes the unsent rest of the queue's first item, then the other items.
+void SessionWriter::write_rest(std::shared_ptr<void> hold) {
+  // one write at a time, because the deadline cannot cancel a write that has just ended
+  socket_.async_write_some(buffers_,
+                           [this, hold = std::move(hold)](ErrorCode failure, std::size_t bytes) mutable {
+                             if (failure || deadline_.has_passed()) return settle(false);
+                             skip(bytes);
+                             if (!buffers_.empty()) return write_rest(std::move(hold));
+                             queue_.pop_front();
+                             write_queue(std::move(hold));
+                           });
 }
 
 void SessionWriter::settle(bool is_done) {
@@ -186,8 +193,25 @@ void RequestReader::read_rest_of_body(Hold hold) {
   parser_->body_limit(limits_->max_body_bytes);
   parser_->header_limit(kMaxHeadBytes);
   parser_->on_chunk_header(chunk_check_);
-  beast::http::async_read(socket_, buffer_, *parser_,
-                          [this, hold = std::move(hold)](ErrorCode error, std::size_t) { on_chunks(error); });
+  parser_->eager(true);
+  read_chunks(std::move(hold));
+}
+
+/// Parses what has arrived of a body in chunks, and reads on if that is not all.
+void RequestReader::read_chunks(Hold hold) {
+  ErrorCode error;
+  buffer_.consume(parser_->put(buffer_.cdata(), error));
+  if (error == beast::http::error::need_more) error = {};
+  if (!error && !parser_->is_done() && buffer_.max_size() - buffer_.size() < kReadBytes)
+    error = beast::http::make_error_code(beast::http::error::buffer_overflow);
+  if (error || parser_->is_done()) return on_chunks(error);
+  // one read at a time, as in read_missing_part()
+  socket_.async_read_some(buffer_.prepare(kReadBytes),
+                          [this, hold = std::move(hold)](ErrorCode failure, std::size_t bytes) mutable {
+                            if (failure || deadline_.has_passed()) return on_chunks(failure);
+                            buffer_.commit(bytes);
+                            read_chunks(std::move(hold));
+                          });
 }
 
 /// Reads a body whose length the head states, which is within the limits.

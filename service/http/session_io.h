@@ -91,6 +91,7 @@ struct Outgoing {
   std::string body;
   std::shared_ptr<const BodyFrame> frame;
   std::vector<std::string> fillings;
+  std::shared_ptr<void> account;  ///< held until the item was sent, or never will be
 };
 
 /// Sends queued items on a socket, in order. It first writes directly, which is one system call for what fits
@@ -99,11 +100,12 @@ class SessionWriter {
  public:
   /// Callbacks to the owner.
   struct Events {
-    std::function<void()> on_waiting;              ///< the socket's buffer is full: a time limit should start
+    std::function<void()> on_waiting;  ///< the socket's buffer is full: the deadline should be set
     std::function<void(bool is_done)> on_settled;  ///< everything was sent, or sending failed
   };
 
-  SessionWriter(SessionSocket& socket, Events events) : socket_(socket), events_(std::move(events)) {}
+  SessionWriter(SessionSocket& socket, const SessionDeadline& deadline, Events events)
+      : socket_(socket), deadline_(deadline), events_(std::move(events)) {}
   SessionWriter(const SessionWriter&) = delete;
   SessionWriter& operator=(const SessionWriter&) = delete;
 
@@ -113,11 +115,13 @@ class SessionWriter {
 
  private:
   void write_queue(std::shared_ptr<void> hold);
+  void write_rest(std::shared_ptr<void> hold);
   void settle(bool is_done);
   void gather();
   void skip(std::size_t bytes);
 
   SessionSocket& socket_;
+  const SessionDeadline& deadline_;
   Events events_;
   std::deque<Outgoing> queue_;
   std::vector<boost::asio::const_buffer> buffers_;  ///< the unsent rest of the queue's first item
@@ -170,6 +174,7 @@ class RequestReader {
   void read_rest_of_body(Hold hold);
   void read_known_body(Hold hold);
   void read_missing_part(std::size_t arrived, Hold hold);
+  void read_chunks(Hold hold);
   void on_chunks(ErrorCode failure);
   void forget_rest(std::size_t reads_left, Hold hold);
 

@@ -134,22 +134,33 @@ TEST_CASE("A connection that could not be closed to make room counts again", "[s
 TEST_CASE("Unread answers of a client are limited in bytes", "[service][slow][security]") {
   service::UnsentAnswers unsent;
   const std::size_t most = service::UnsentAnswers::kMostOfClient;
-  CHECK(unsent.add("a", 2 * most, false));  // one answer is always sent
-  CHECK_FALSE(unsent.add("a", 1, false));
-  CHECK(unsent.add("b", most, false));
-  CHECK_FALSE(unsent.add("b", 1, false));
-  unsent.remove("b", most);
-  CHECK(unsent.add("b", 1, false));
-  CHECK(unsent.add("b", most - 1, false));
-  CHECK(unsent.add("proxy", most, true));
-  CHECK(unsent.add("proxy", 7 * most, true));
-  CHECK_FALSE(unsent.add("proxy", 1, true));
+  const auto large = unsent.add("a", 2 * most, false);  // one answer is always sent
+  CHECK(large != nullptr);
+  CHECK(unsent.add("a", 1, false) == nullptr);
+  auto whole = unsent.add("b", most, false);
+  CHECK(whole != nullptr);
+  CHECK(unsent.add("b", 1, false) == nullptr);
+  whole.reset();
+  const auto little = unsent.add("b", 1, false);
+  CHECK(little != nullptr);
+  CHECK(unsent.add("b", most - 1, false) != nullptr);
+  const auto of_proxy = unsent.add("proxy", most, true);
+  const auto more_of_proxy = unsent.add("proxy", 7 * most, true);
+  CHECK((of_proxy != nullptr && more_of_proxy != nullptr));
+  CHECK(unsent.add("proxy", 1, true) == nullptr);
 }
 
 TEST_CASE("A client that does not read its answers gets no more large ones", "[service][slow][security]") {
+  const bool is_shared = GENERATE(false, true);  // a body of its own, or a frame that answers share
   std::atomic<int> answers{0};
   const auto handler = [&](const service::HttpRequest&, std::shared_ptr<service::Responder> out) {
-    out->send(service::make_response(200, "text/plain", std::string(20 << 20, 'x')));
+    std::string text(20 << 20, 'x');
+    service::HttpResponse response = service::make_response(200, "text/plain", "");
+    if (is_shared)
+      response.frame = std::make_shared<const service::BodyFrame>(service::BodyFrame{{std::move(text)}, {}});
+    else
+      response.body = std::move(text);
+    out->send(std::move(response));
     ++answers;
   };
   const auto server = std::move(service::HttpServer::start({}, handler).value());
@@ -169,6 +180,32 @@ TEST_CASE("A client that does not read its answers gets no more large ones", "[s
   for (int i = 0; i < 2; ++i) {  // what it has read does not count
     third.send(request);
     CHECK(status_in(third.read_response()) == 200);
+  }
+  server->stop(std::chrono::seconds(1));
+}
+
+TEST_CASE("An answer in pieces to a client that does not read is cut off", "[service][slow][security]") {
+  const std::string piece(1 << 20, 'x');
+  const auto handler = [&](const service::HttpRequest& request, std::shared_ptr<service::Responder> out) {
+    out->begin(service::make_response(200, "text/plain", ""));
+    const int pieces = request.path == "/long" ? 40 : 8;
+    for (int i = 0; i < pieces; ++i) out->write(piece);
+    out->end();
+  };
+  const auto server = std::move(service::HttpServer::start({}, handler).value());
+  const auto ask = [](RawClient& client, const std::string& path) {
+    client.send("GET " + path + " HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n");
+  };
+  {
+    RawClient lazy(server->port(), 4096);
+    ask(lazy, "/long");
+    while (server->counts().accepted == 0 || server->counts().open > 0) std::this_thread::yield();
+    CHECK(server->counts().timed_out == 0);
+  }
+  for (int i = 0; i < 6; ++i) {  // what was sent or given up does not count
+    RawClient client(server->port());
+    ask(client, "/short");
+    CHECK(body_in(client.read_all()).ends_with("\r\n0\r\n\r\n"));
   }
   server->stop(std::chrono::seconds(1));
 }
