@@ -72,7 +72,7 @@ HttpResponse handle_openapi(const Exchange& exchange);
 HttpResponse handle_healthz();
 Answered handle_get_engines(Operations& operations, const Exchange& exchange);
 HttpResponse handle_readyz(Operations& operations, const Exchange& exchange);
-HttpResponse handle_metrics(Operations& operations);
+HttpResponse handle_metrics(Operations& operations, const Exchange& exchange);
 
 /// POST /search in Tavily's dialect.
 Answered tavily_search(Finder& finder, const Clock& clock, const Exchange& exchange);

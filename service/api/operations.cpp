@@ -1,8 +1,12 @@
 #include "service/api/operations.h"
 
 #include <array>
+#include <functional>
+#include <map>
+#include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include <fmt/format.h>
 
@@ -48,25 +52,17 @@ std::string Operations::versions(const std::vector<const LoadedDomain*>& domains
   return out;
 }
 
-/// Tells the state of every engine. Engines that a reload removed are in no state any more: with their last
-/// one, an alert about it would never end.
 void Operations::show_engine_health() {
   std::array<std::string_view, fetchers::kHealthStates> states;
   for (std::size_t i = 0; i < states.size(); ++i)
     states[i] = fetchers::name_of(static_cast<fetchers::HealthState>(i));
-  Metrics& metrics = sources_.telemetry.metrics;
-  const std::lock_guard lock(shown_mutex_);
-  auto gone = std::move(shown_engines_);
-  shown_engines_.clear();
-  for (const fetchers::EngineHealth& engine : engines()) {
-    metrics.engine_health(engine.engine, fetchers::name_of(engine.state), states);
-    gone.erase(engine.engine);
-    shown_engines_.insert(engine.engine);
-  }
-  for (const std::string& engine : gone) metrics.engine_health(engine, {}, states);
+  std::map<std::string, std::string_view, std::less<>> shown;
+  for (const fetchers::EngineHealth& engine : engines())
+    shown[engine.engine] = fetchers::name_of(engine.state);
+  sources_.telemetry.metrics.engine_health(shown, states);
 }
 
-std::string Operations::metrics_text() {
+std::string Operations::metrics_text(const Snapshot& snapshot) {
   const auto set = [&](std::string_view name, std::size_t value) {
     sources_.telemetry.metrics.set(name, static_cast<double>(value));
   };
@@ -82,6 +78,8 @@ std::string Operations::metrics_text() {
     set("metafuse_searches_dropped_total", search_log->dropped());
     set("metafuse_store_available", store_fails(sources_.records) ? 0 : 1);
   }
+  const std::vector<std::string>& names = snapshot.engines.names;
+  sources_.telemetry.metrics.keep_breakers({names.begin(), names.end()});
   show_engine_health();
   if (const auto& traces = sources_.telemetry.traces; traces != nullptr) {
     set("metafuse_spans_sent_total", traces->sent());

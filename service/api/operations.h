@@ -3,7 +3,6 @@
 #include <atomic>
 #include <functional>
 #include <mutex>
-#include <set>
 #include <string>
 #include <vector>
 
@@ -50,14 +49,14 @@ class Operations {
   /// What does not work although searching does, one problem per line, without names of hosts or files.
   std::string troubles() const;
   /// The metrics in Prometheus' text format, after reading the current gauges.
-  std::string metrics_text();
+  ///
+  /// in: snapshot - the one in use
+  std::string metrics_text(const Snapshot& snapshot);
 
  private:
   void show_engine_health();
 
   const Sources sources_;
-  std::mutex shown_mutex_;
-  std::set<std::string, std::less<>> shown_engines_;  ///< whose health the metrics tell
   std::mutex sockets_mutex_;
   Sockets sockets_;
   std::atomic<bool> is_draining_{false};

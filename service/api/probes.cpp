@@ -91,8 +91,9 @@ HttpResponse handle_readyz(Operations& operations, const Exchange& exchange) {
   return make_response(200, "text/plain; charset=utf-8", std::move(text));
 }
 
-HttpResponse handle_metrics(Operations& operations) {
-  return make_response(200, "text/plain; version=0.0.4; charset=utf-8", operations.metrics_text());
+HttpResponse handle_metrics(Operations& operations, const Exchange& exchange) {
+  return make_response(200, "text/plain; version=0.0.4; charset=utf-8",
+                       operations.metrics_text(*exchange.snapshot));
 }
 
 }  // namespace metafuse::service

@@ -18,6 +18,7 @@
 
 #include "core/contract.h"
 #include "core/keyed_hash.h"
+#include "core/text.h"
 
 namespace metafuse::service {
 namespace detail {
@@ -121,26 +122,52 @@ class Members {
  public:
   explicit Members(prometheus::Registry& registry) : registry_(registry) {}
 
-  /// The metric with these values of the row's labels; added if it is missing.
+  /// The metric with these values of the row's labels; added if it is missing. Not of a family of which
+  /// some are removed.
   Metric& at(const FamilyRow& row, std::string_view first = {}, std::string_view second = {}) {
+    Metric* found = nullptr;
+    visit(row, first, second, [&](Metric& metric) { found = &metric; });
+    return *found;
+  }
+
+  /// Calls `act` with the metric, which is not removed meanwhile.
+  template <class Act>
+  void visit(const FamilyRow& row, std::string_view first, std::string_view second, const Act& act) {
     thread_local std::string name;
     name.assign(row.name).append(1, ' ').append(first).append(1, '\0').append(second);
     {
       const std::shared_lock lock(mutex_);
-      if (const auto found = members_.find(name); found != members_.end()) return *found->second;
+      if (const auto found = members_.find(name); found != members_.end()) return act(*found->second);
     }
     std::map<std::string, std::string> labels;
     if (row.first != nullptr) labels.emplace(row.first, first);
     if (row.second != nullptr) labels.emplace(row.second, second);
     Family<Metric>& family = family_of<Metric>(registry_, row);
-    Metric* made = nullptr;
-    if constexpr (std::is_same_v<Metric, Histogram>)
-      made = &family.Add(labels, latency_buckets());
-    else
-      made = &family.Add(labels);
     const std::unique_lock lock(mutex_);
-    members_.emplace(name, made);
-    return *made;
+    Metric*& made = members_[name];
+    if (made == nullptr) {
+      if constexpr (std::is_same_v<Metric, Histogram>)
+        made = &family.Add(labels, latency_buckets());
+      else
+        made = &family.Add(labels);
+    }
+    act(*made);
+  }
+
+  /// Removes a family's metrics whose first label has another value than these.
+  template <class Names>
+  void keep(const FamilyRow& row, const Names& names) {
+    Family<Metric>& family = family_of<Metric>(registry_, row);
+    const std::string begin = std::string(row.name) + ' ';
+    const std::unique_lock lock(mutex_);
+    std::erase_if(members_, [&](const auto& member) {
+      std::string_view first = member.first;
+      if (!first.starts_with(begin)) return false;
+      first.remove_prefix(begin.size());
+      if (names.contains(take_until(first, '\0'))) return false;
+      family.Remove(member.second);
+      return true;
+    });
   }
 
  private:
@@ -167,8 +194,8 @@ class Metrics::Body {
   Members<Counter> counters{registry};
   Members<Histogram> latencies{registry};
   Members<Gauge> gauges{registry};
-  std::mutex mutex;                        ///< for set() and serves(), which read before they write
-  std::map<std::string, Gauge*> versions;  ///< that serve now, by family and domain
+  std::mutex mutex;                             ///< for set() and serves(), which read before they write
+  std::map<Gauge*, const FamilyRow*> versions;  ///< that serve now, and their families
 };
 
 Metrics::Metrics() : body_(std::make_unique<Body>()) {}
@@ -192,12 +219,19 @@ void Metrics::engine(std::string_view engine, std::string_view outcome, double s
 }
 
 void Metrics::breaker(std::string_view engine, bool is_open) {
-  body_->gauges.at(kBreakers, engine).Set(is_open ? 1 : 0);
+  body_->gauges.visit(kBreakers, engine, {}, [&](Gauge& gauge) { gauge.Set(is_open ? 1 : 0); });
 }
 
-void Metrics::engine_health(std::string_view engine, std::string_view state,
+void Metrics::keep_breakers(const std::set<std::string, std::less<>>& engines) {
+  body_->gauges.keep(kBreakers, engines);
+}
+
+void Metrics::engine_health(const std::map<std::string, std::string_view, std::less<>>& engines,
                             std::span<const std::string_view> states) {
-  for (const std::string_view one : states) body_->gauges.at(kHealth, engine, one).Set(one == state ? 1 : 0);
+  body_->gauges.keep(kHealth, engines);
+  for (const auto& [engine, state] : engines)
+    for (const std::string_view one : states)
+      body_->gauges.visit(kHealth, engine, one, [&](Gauge& gauge) { gauge.Set(one == state ? 1 : 0); });
 }
 
 void Metrics::search(std::string_view domain, std::string_view method) {
@@ -241,19 +275,20 @@ void Metrics::set(std::string_view reading, double value) {
   total.Increment(value - total.Value());
 }
 
-void Metrics::serves(std::string_view domain, std::string_view templates, std::string_view model) {
+void Metrics::serves(std::span<const Served> all) {
   const std::lock_guard lock(body_->mutex);
-  const auto show = [&](const FamilyRow& row, std::string_view version) {
-    const std::string name(domain);
-    Family<Gauge>& family = family_of<Gauge>(body_->registry, row);
-    Gauge*& shown = body_->versions[std::string(row.name) + ' ' + name];
-    Gauge& now = family.Add({{"domain", name}, {"version", std::string(version)}});
-    if (shown != nullptr && shown != &now) family.Remove(shown);
-    shown = &now;
+  auto before = std::exchange(body_->versions, {});
+  const auto show = [&](const FamilyRow& row, const std::string& domain, const std::string& version) {
+    Gauge& now = family_of<Gauge>(body_->registry, row).Add({{"domain", domain}, {"version", version}});
     now.Set(1);
+    body_->versions.emplace(&now, &row);
+    before.erase(&now);
   };
-  show(kTemplates, templates);
-  show(kModels, model);
+  for (const Served& one : all) {
+    show(kTemplates, one.domain, one.templates);
+    show(kModels, one.domain, one.model);
+  }
+  for (const auto& [gauge, row] : before) family_of<Gauge>(body_->registry, *row).Remove(gauge);
 }
 
 std::string Metrics::text() const {

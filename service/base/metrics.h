@@ -1,7 +1,10 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
+#include <map>
 #include <memory>
+#include <set>
 #include <span>
 #include <string>
 #include <string_view>
@@ -30,8 +33,10 @@ class Metrics {
   void hedged(std::string_view engine, bool has_won);
   /// Whether an engine's circuit breaker was open when the engine was last asked.
   void breaker(std::string_view engine, bool is_open);
-  /// An engine's state, one of `states`.
-  void engine_health(std::string_view engine, std::string_view state,
+  /// Removes the breakers of other engines: with their last state, an alert about it would never end.
+  void keep_breakers(const std::set<std::string, std::less<>>& engines);
+  /// Sets the states of engines, each one of `states`, and removes those of other engines.
+  void engine_health(const std::map<std::string, std::string_view, std::less<>>& engines,
                      std::span<const std::string_view> states);
   void search(std::string_view domain, std::string_view method);
   void cache(std::string_view outcome);
@@ -39,8 +44,12 @@ class Metrics {
   void reload(bool is_done);
   /// Sets a gauge, or a counter that is counted elsewhere (its name ends in _total).
   void set(std::string_view reading, double value);
-  /// Sets the versions that serve a domain from now on; the series of earlier versions are removed.
-  void serves(std::string_view domain, std::string_view templates, std::string_view model);
+  /// The versions of templates and model that serve a domain.
+  struct Served {
+    std::string domain, templates, model;
+  };
+  /// Sets what serves from now on; the series of earlier versions and of other domains are removed.
+  void serves(std::span<const Served> all);
 
   std::string text() const;
 

@@ -3,6 +3,7 @@
 #include <chrono>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 namespace metafuse::service {
 namespace {
@@ -28,9 +29,11 @@ std::shared_ptr<const Snapshot> Reloader::snapshot() const {
 }
 
 void Reloader::note_models(const Snapshot& snapshot) {
+  std::vector<Metrics::Served> served;
   for (const auto& [name, domain] : snapshot.domains)
-    options_.telemetry.metrics.serves(name, domain.etag.substr(0, 12),
-                                      domain.model ? domain.served_version() : "rrf");
+    served.push_back(
+        {name, domain.etag.substr(0, 12), domain.model ? domain.served_version() : std::string("rrf")});
+  options_.telemetry.metrics.serves(served);
 }
 
 Result<void> Reloader::reload() {
@@ -53,6 +56,7 @@ Result<void> Reloader::reload() {
     snapshot_ = next;
   }
   if (options_.on_loaded) options_.on_loaded(*next);
+  options_.telemetry.metrics.set("metafuse_reload_failed", 0);
   options_.telemetry.log.write(Log::Level::info, "reloaded");
   return {};
 }
@@ -116,8 +120,10 @@ void Reloader::reload_when_wanted() {
     if (options_.has_news && options_.has_news()) is_due = true;
     if (is_due) {
       const auto done = reload();
-      options_.telemetry.metrics.set("metafuse_reload_failed", done ? 0 : 1);  // the log has the reason
-      if (done) prepare_indexes();
+      if (done)
+        prepare_indexes();
+      else
+        options_.telemetry.metrics.set("metafuse_reload_failed", 1);  // the log has the reason
     }
     lock.lock();
   }
