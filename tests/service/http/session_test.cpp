@@ -20,7 +20,7 @@ using namespace metafuse::test;
 
 namespace {
 
-enum class Slow { header, body, read };
+enum class Slow { header, body, chunks, read };
 
 /// A client that never finishes: it sends a head or a body byte by byte, or does not read the answer.
 struct SlowClient {
@@ -31,10 +31,14 @@ struct SlowClient {
       connection.send(
           "POST /v1/search HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
           "Content-Length: 100000\r\n\r\n");
+    if (kind == Slow::chunks)
+      connection.send(
+          "POST /v1/search HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
+          "Transfer-Encoding: chunked\r\n\r\n");
     if (kind == Slow::read) connection.send("GET /openapi.json HTTP/1.1\r\nHost: localhost\r\n\r\n");
   }
   void trickle() {
-    if (kind != Slow::read) connection.send("x");
+    if (kind != Slow::read) connection.send(kind == Slow::chunks ? "1\r\nx\r\n" : "x");
   }
 
   Slow kind;
@@ -52,7 +56,7 @@ void check_slow_clients(const SlowLoad& load) {
   TestServer server(TestServer::default_answer, load.limits);
   std::vector<std::unique_ptr<SlowClient>> slow;
   for (int i = 0; i < load.clients; ++i)
-    for (const Slow kind : {Slow::header, Slow::body, Slow::read})
+    for (const Slow kind : {Slow::header, Slow::body, Slow::chunks, Slow::read})
       slow.push_back(std::make_unique<SlowClient>(server.port(), kind));
   const auto begin = std::chrono::steady_clock::now();
   const auto passed = [&] {
