@@ -112,7 +112,7 @@ SourceDocument mail_document(GMimeMessage* message) {
   SourceDocument document;
   set_field(document, "title", subject_of(message));
   if (!reader.attachments.empty()) reader.words += "\n\n" + to_valid_utf8(reader.attachments);
-  set_field(document, "text", std::string(truncate_utf8(reader.words, kMostDocumentText)));
+  set_text(document, reader.words);
   if (GDateTime* date = g_mime_message_get_date(message); date != nullptr)
     set_field(document, "date", taken_text(g_date_time_format(date, "%Y-%m-%d")));
   return document;

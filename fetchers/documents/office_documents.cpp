@@ -244,15 +244,15 @@ Result<SourceDocument> office_document(const ArchiveParts& parts) {
     if (is_full_document(text)) break;
     TRY_VOID(add_sheet(parts, name, shared, text));
   }
-  set_field(document, "text", std::move(text));
+  set_text(document, text);
   return document;
 }
 
 Result<SourceDocument> open_document(const ArchiveParts& parts) {
   SourceDocument document;
   set_properties_of_part(parts, "meta.xml", document);
-  TRY(auto text, text_of_part(parts, "content.xml", kOpenMarks));
-  set_field(document, "text", std::move(text));
+  TRY(const auto text, text_of_part(parts, "content.xml", kOpenMarks));
+  set_text(document, text);
   return document;
 }
 
@@ -321,7 +321,7 @@ Result<SourceDocument> book(std::string_view bytes, const ArchiveParts& parts) {
     if (const auto page = page_parts.extract(name))
       add_paragraphs(text, readable_page(page.mapped(), "", "", PageForm::text).text);
   }
-  set_field(document, "text", std::move(text));
+  set_text(document, text);
   return document;
 }
 

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "core/result.h"
+#include "core/text.h"
 
 namespace metafuse::fetchers {
 
@@ -17,6 +18,8 @@ struct SourceDocument {
   std::string place;                          ///< where it was read from: FILE or FILE:LINE
   std::string file;                           ///< that file (see file_key()); empty if it is not from a file
   std::string stamp;                          ///< of that file before it was read; see stamp_of()
+  /// The size of the beginning of the text that the document has, if the file has more of it; else 0.
+  std::size_t cut_at = 0;
 };
 
 /// Sets a field, unless the value is empty.
@@ -26,6 +29,12 @@ inline void set_field(SourceDocument& document, const char* name, std::string va
 
 /// Of longer texts, documents keep the beginning.
 inline constexpr std::size_t kMostDocumentText = std::size_t{4} << 20;
+
+/// Sets the text, or its beginning. One of nearly this size has been cut between two characters.
+inline void set_text(SourceDocument& document, std::string_view text) {
+  if (text.size() + 4 > kMostDocumentText) document.cut_at = kMostDocumentText;
+  set_field(document, "text", std::string(truncate_utf8(text, kMostDocumentText)));
+}
 
 /// The documents in a file's bytes. Their URLs are empty, or "#/N" for the N-th of several.
 using ReadDocuments = Result<std::vector<SourceDocument>> (*)(std::string_view bytes);

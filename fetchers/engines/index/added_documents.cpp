@@ -29,6 +29,25 @@ bool has_index(const std::string& index) {
 
 }  // namespace
 
+std::set<std::string> urls_of(const std::vector<AddedDocuments::Change>& changes) {
+  std::set<std::string> urls;
+  for (const AddedDocuments::Change& change : changes) urls.insert(change.url);
+  return urls;
+}
+
+Result<std::int64_t> added_step(SqliteDatabase& index) {
+  std::int64_t step = 0;
+  TRY(auto last,
+      index.prepare("SELECT coalesce(max(CAST(value AS INTEGER)), 0) FROM meta WHERE name='added'"));
+  TRY_VOID(last.for_each_row([&](const SqliteRow& row) { step = row.integer(0); }));
+  return step;
+}
+
+Result<void> note_added_step(SqliteDatabase& index, std::int64_t step) {
+  TRY(auto note, index.prepare("INSERT OR REPLACE INTO meta VALUES('added', ?)"));
+  return note.run(step);
+}
+
 std::string fields_as_json(const SourceDocument& document) {
   JsonObject fields;
   for (const auto& [name, value] : document.fields) fields[name] = to_valid_utf8(value);

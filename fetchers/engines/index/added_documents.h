@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <functional>
 #include <optional>
+#include <set>
 #include <span>
 #include <string>
 #include <string_view>
@@ -61,6 +62,13 @@ class AddedDocuments {
   std::string index_;  ///< the index's file
   SqliteDatabase database_;
 };
+
+/// The addresses that changes are about.
+std::set<std::string> urls_of(const std::vector<AddedDocuments::Change>& changes);
+
+/// The last change of the added documents that an index contains.
+Result<std::int64_t> added_step(SqliteDatabase& index);
+Result<void> note_added_step(SqliteDatabase& index, std::int64_t step);
 
 /// A document's texts and numbers as a JSON object.
 std::string fields_as_json(const SourceDocument& document);

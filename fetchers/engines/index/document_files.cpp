@@ -205,7 +205,7 @@ std::string whole_address(const std::string& url, const std::string& base_url) {
 }
 
 /// Reads the rows of a table; of those that are left out, the first is named.
-Result<void> read_table(const std::string& path, const FileKind& kind, const std::string& base_url,
+Result<void> read_table(const SourceFile& file, const FileKind& kind, const std::string& base_url,
                         const TakeDocument& take, ReadReport& report) {
   std::size_t others = 0;
   std::string first;
@@ -220,11 +220,32 @@ Result<void> read_table(const std::string& path, const FileKind& kind, const std
     if (!document.url.empty()) TRY_VOID(check_address(document.url, document.place));
     return take(std::move(document));
   };
-  const auto read =
-      is_csv(kind) ? read_csv(path, addressed, leave_out) : read_json_lines(path, addressed, leave_out);
+  const auto read = is_csv(kind) ? read_csv(file.path, addressed, leave_out)
+                                 : read_json_lines(file.path, addressed, leave_out);
   if (!first.empty())
-    report.left_out.push_back({path, std::string(kind.name), why_rows(path, first, others)});
+    report.left_out.push_back({file.path, std::string(kind.name), why_rows(file.path, first, others),
+                               read ? file.stamp : std::string()});
   return read;
+}
+
+/// Reports the documents of a file that have only the beginning of their text.
+void note_cut(const SourceFile& file, const FileKind& kind, const std::vector<SourceDocument>& documents,
+              ReadReport& report) {
+  const auto is_cut = [](const SourceDocument& document) { return document.cut_at > 0; };
+  const auto first = std::ranges::find_if(documents, is_cut);
+  if (first == documents.end()) return;
+  std::string why = fmt::format("the text beyond {} MiB", first->cut_at >> 20);
+  if (documents.size() > 1)
+    why += fmt::format(" in {} of {} documents", std::ranges::count_if(documents, is_cut), documents.size());
+  report.left_out.push_back({file.path, std::string(kind.name), std::move(why), file.stamp});
+}
+
+/// Whether a file is known as it is. What was left out of it when it was read is reported again.
+bool is_known(const SourceFile& file, const std::string& kind, const DocumentFileOptions& options,
+              ReadReport& report) {
+  const auto left_out = options.known ? options.known(file_key(file.path), file.stamp) : std::nullopt;
+  if (left_out && !left_out->empty()) report.left_out.push_back({file.path, kind, *left_out, file.stamp});
+  return left_out.has_value();
 }
 
 /// Reads the rows of a file of a folder. A CSV file that is no list of documents is one text.
@@ -237,7 +258,7 @@ Result<void> read_rows(const SourceFile& file, const FileKind& kind, const std::
     has_ended = !taken && taken.error().code != Code::bad_data;
     return taken;
   };
-  const auto read = read_table(file.path, kind, base_url, noted, report);
+  const auto read = read_table(file, kind, base_url, noted, report);
   if (has_ended) return read;
   if (read) {
     ++report.files[std::string(kind.name)];
@@ -247,6 +268,7 @@ Result<void> read_rows(const SourceFile& file, const FileKind& kind, const std::
     FileKind as_text = kind;
     as_text.read = read_text_file;
     if (auto documents = documents_in(file.path, as_text)) {
+      note_cut(file, kind, *documents, report);
       documents->front().url = file.url;
       return give_all(file.path, kind, std::move(*documents), take, report);
     }
@@ -263,6 +285,7 @@ Result<void> give_documents(const SourceFile& file, ReadFile& read, const TakeDo
     report.left_out.push_back({file.path, std::string(read.kind->name), read.documents.error().text});
     return {};
   }
+  note_cut(file, *read.kind, *read.documents, report);
   for (SourceDocument& document : *read.documents) {
     document.url = file.url + document.url;
     if (!file.date.empty()) document.fields.emplace("date", file.date);
@@ -278,12 +301,12 @@ std::string stamp_of_source(const SourceFile& file) {
 Result<void> read_files(std::vector<SourceFile> files, const DocumentFileOptions& options,
                         const TakeDocument& take, ReadReport& report) {
   for (SourceFile& file : files) file.stamp = stamp_of_source(file);
-  if (options.is_known)
-    std::erase_if(files, [&](const SourceFile& file) {
-      const bool is_known = options.is_known(file_key(file.path), file.stamp);
-      if (is_known) ++report.files[kind_name(file.path)];
-      return is_known;
-    });
+  std::erase_if(files, [&](const SourceFile& file) {
+    const std::string kind = kind_name(file.path);
+    const bool is_as_before = is_known(file, kind, options, report);
+    if (is_as_before) ++report.files[kind];
+    return is_as_before;
+  });
   for (std::size_t begin = 0; begin < files.size(); begin += kFilesPerBatch) {
     const std::size_t count = std::min(kFilesPerBatch, files.size() - begin);
     std::vector<ReadFile> read(count);
@@ -314,13 +337,14 @@ Result<ReadReport> read_named_file(const std::string& path, const DocumentFileOp
                                    const TakeDocument& take) {
   ReadReport report;
   const std::string url = url_of_file(path, std::filesystem::path(path).parent_path(), options.base_url);
-  const std::string stamp = stamp_of_source({path, url, ""});
-  const auto is_known = [&] { return options.is_known && options.is_known(file_key(path), stamp); };
-  const TakeDocument stamped = with_stamp(path, stamp, take);
+  SourceFile file{path, url, ""};
+  file.stamp = stamp_of_source(file);
+  const TakeDocument stamped = with_stamp(path, file.stamp, take);
   if (path == "-" || begins_as_json_lines(path)) {
     const FileKind& lines = *kind_by_ending("lines.jsonl");
     ++report.files[std::string(lines.name)];
-    if (path == "-" || !is_known()) TRY_VOID(read_table(path, lines, options.base_url, stamped, report));
+    if (path == "-" || !is_known(file, std::string(lines.name), options, report))
+      TRY_VOID(read_table(file, lines, options.base_url, stamped, report));
     return report;
   }
   TRY(const auto kind, kind_of_file(path));
@@ -340,9 +364,9 @@ Result<ReadReport> read_named_file(const std::string& path, const DocumentFileOp
     TRY_VOID(read_files(std::move(sources), options, take, report));
     return report;
   }
-  if (is_known()) return report;
+  if (is_known(file, std::string(kind->name), options, report)) return report;
   if (has_rows(*kind)) {
-    TRY_VOID(read_table(path, *kind, options.base_url, stamped, report));
+    TRY_VOID(read_table(file, *kind, options.base_url, stamped, report));
     return report;
   }
   auto documents = documents_in(path, *kind);
@@ -350,6 +374,7 @@ Result<ReadReport> read_named_file(const std::string& path, const DocumentFileOp
     const std::string& why = documents.error().text;
     return fail(documents.error().code, why.starts_with(path) ? why : path + ": " + why);
   }
+  note_cut(file, *kind, *documents, report);
   for (SourceDocument& document : *documents) document.url = url + document.url;
   report.files.clear();
   TRY_VOID(give_all(path, *kind, std::move(*documents), stamped, report));

@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <functional>
 #include <map>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -21,9 +22,9 @@ struct DocumentFileOptions {
   /// Relative addresses in tables continue it too.
   std::string base_url;
   unsigned threads = 1;
-  /// True for a file, named by its file_key(), that need not be read again if it was read with this stamp.
-  /// Called on the caller's thread; optional.
-  std::function<bool(const std::string& key, const std::string& stamp)> is_known{};
+  /// What was left out of a file, named by its file_key(), that has been read with this stamp and need not be
+  /// read again (empty: nothing); nullopt for a file to read. Called on the caller's thread; optional.
+  std::function<std::optional<std::string>(const std::string& key, const std::string& stamp)> known{};
   ProgressReport progress{};  ///< counts the files of a folder or sitemap
 };
 
@@ -45,11 +46,13 @@ std::string file_key(const std::string& path);
 /// that another change could leave the same time.
 std::string stamp_of(const std::string& path, std::string_view about = {});
 
-/// A file that is not in the index, or some rows of it.
+/// A file that is not in the index, or some rows of it, or the end of its text.
 struct LeftOutFile {
   std::string path;
   std::string kind;  ///< its name in file_kinds()
   std::string why;
+  /// The file's stamp, if the same would be left out of it when it is read again; else empty.
+  std::string stamp{};
 };
 
 /// What was read, and what was not.
@@ -69,7 +72,7 @@ struct ReadReport {
 /// folders deep, files of kinds that are left out, files and folders that cannot be read, and configurations
 /// of metafuse with their keys: every folder below with a metafuse.yaml, and if the folder itself has one,
 /// its YAML files. Of a table, the rows are left out that are malformed or have an address that no result can
-/// have; of all files the documents that `take` refuses with bad_data.
+/// have; of all files the documents that `take` refuses with bad_data; of a text that is too long, the end.
 ///
 /// errors: those of `take`; for a single file also no_input, unless it is empty, and bad_data, with its place
 /// cost:   the files of a folder are read on `threads` threads, one batch at a time

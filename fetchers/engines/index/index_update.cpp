@@ -68,11 +68,15 @@ class IndexUpdate {
                       "CREATE TEMP TABLE gone(id INTEGER PRIMARY KEY);"
                       "CREATE TEMP TABLE known_files(id INTEGER PRIMARY KEY);"));
     if (!options_.follows_added) TRY_VOID(renew_file_keys(database_));
+    TRY_VOID(database_.run(kCreateLeftOut));
     TRY(writer_, DocumentWriter::make(database_, shape_, true));
-    TRY(file_, database_.prepare("SELECT id, stamp FROM files WHERE path=?"));
+    TRY(file_, database_.prepare("SELECT id, stamp, coalesce(why, '') FROM files LEFT JOIN left_out ON "
+                                 "left_out.file = files.id WHERE path=?"));
     TRY(know_, database_.prepare("INSERT OR IGNORE INTO temp.known_files VALUES(?)"));
     TRY(insert_file_, database_.prepare("INSERT INTO files VALUES(?, ?, '')"));
     TRY(stamp_file_, database_.prepare("UPDATE files SET stamp=? WHERE id=?"));
+    TRY(leave_out_, database_.prepare("INSERT OR REPLACE INTO left_out VALUES(?, ?)"));
+    TRY(take_in_, database_.prepare("DELETE FROM left_out WHERE file=?"));
     TRY(find_, database_.prepare("SELECT id, fields, file FROM sources WHERE url=?"));
     TRY(move_, database_.prepare("UPDATE sources SET file=? WHERE id=?"));
     TRY(see_, database_.prepare("INSERT OR IGNORE INTO temp.seen VALUES(?)"));
@@ -89,25 +93,32 @@ class IndexUpdate {
 
   bool needs_rebuild() const { return needs_rebuild_; }
 
-  /// Whether a file is as it was when its documents were read; these are then kept.
-  bool is_known(const std::string& path, const std::string& stamp) {
-    const auto file = stored_file(path);
-    if (!file || stamp.empty() || file->stamp != stamp) return false;
+  /// Keeps the documents of a file that is as it was, and says what was left out of it; nullopt for others.
+  std::optional<std::string> known(const std::string& path, const std::string& stamp) {
+    auto file = stored_file(path);
+    if (!file || stamp.empty() || file->stamp != stamp) return std::nullopt;
     static_cast<void>(know_.run(file->number));
-    return true;
+    return std::move(file->left_out);
   }
 
-  /// Has a file read again by the next update.
-  Result<void> forget_stamp(const std::string& path) {
-    TRY(const auto file, stored_file(path));
-    return stamp_file_.run(std::string_view(), file.number);
+  /// Notes what was left out of a file, or has the next update read it again if that may have changed then.
+  Result<void> leave_out(const LeftOutFile& file) {
+    const std::string key = file_key(file.path);
+    if (file.stamp.empty() || conflicting_.contains(key)) {
+      TRY(const auto stored, stored_file(key));
+      return stamp_file_.run(std::string_view(), stored.number);
+    }
+    TRY(const auto number, number_of(key, file.stamp));
+    return leave_out_.run(number, file.why);
   }
 
   Result<void> take(const SourceDocument& document) {
     TRY_VOID(check_document(document));
     const auto fields = new_fields(shape_, document);
-    has_conflict_ = has_conflict_ || !fields;
-    if (!fields) return fields.error();
+    if (!fields) {
+      conflicting_.insert(document.file);
+      return fields.error();
+    }
     needs_rebuild_ = needs_rebuild_ || !fields->empty();
     if (needs_rebuild_) return {};
     TRY(const std::int64_t file, number_of(document.file, document.stamp));
@@ -143,7 +154,7 @@ class IndexUpdate {
   Result<IndexReport> finish() {
     TRY_VOID(remove_unseen());
     // what a document did not go with may be gone
-    needs_rebuild_ = has_conflict_ && !before_.empty();
+    needs_rebuild_ = !conflicting_.empty() && !before_.empty();
     if (needs_rebuild_) return report_;
     TRY_VOID(note_added_step(database_, added_step_));
     TRY_VOID(renew_lists());
@@ -164,6 +175,7 @@ class IndexUpdate {
   struct StoredFile {
     std::int64_t number = 0;
     std::string stamp;
+    std::string left_out;  ///< of its documents: why; empty if nothing was
   };
   struct Stored {
     std::uint32_t id;
@@ -176,7 +188,7 @@ class IndexUpdate {
     StoredFile file;
     file_.bind(path);
     TRY_VOID(file_.for_each_row([&](const SqliteRow& row) {
-      file = {row.integer(0), std::string(row.text(1))};
+      file = {row.integer(0), std::string(row.text(1)), std::string(row.text(2))};
     }));
     return file;
   }
@@ -191,6 +203,7 @@ class IndexUpdate {
       TRY_VOID(insert_file_.run(file.number, path));
     }
     known->second = file.number;
+    TRY_VOID(take_in_.run(file.number));
     TRY_VOID(stamp_file_.run(stamp, file.number));
     return file.number;
   }
@@ -242,10 +255,25 @@ class IndexUpdate {
       files.insert(one.file);
       ++report_.removed;
     }
+    if (!keeps_others_) TRY_VOID(forget_left_out(files));
     TRY(auto remove,
-        database_.prepare("DELETE FROM files WHERE id=?1 AND id > 0 AND NOT EXISTS (SELECT 1 FROM "
-                          "sources WHERE file=?1)"));
+        database_.prepare("DELETE FROM files WHERE id=?1 AND id > 0 AND NOT EXISTS (SELECT 1 FROM sources "
+                          "WHERE file=?1) AND NOT EXISTS (SELECT 1 FROM left_out WHERE file=?1)"));
     for (const std::int64_t file : files) TRY_VOID(remove.run(file));
+    return {};
+  }
+
+  /// Forgets what was left out of files that were not read this time, nor known.
+  ///
+  /// out:    files - these too
+  Result<void> forget_left_out(std::set<std::int64_t>& files) {
+    std::set<std::int64_t> lost;
+    TRY(auto rows,
+        database_.prepare("SELECT file FROM left_out WHERE file NOT IN (SELECT id FROM temp.known_files)"));
+    TRY_VOID(rows.for_each_row([&](const SqliteRow& row) { lost.insert(row.integer(0)); }));
+    for (const auto& [path, number] : files_) lost.erase(number);
+    for (const std::int64_t file : lost) TRY_VOID(take_in_.run(file));
+    files.merge(lost);
     return {};
   }
 
@@ -316,14 +344,14 @@ class IndexUpdate {
   const IndexOptions& options_;
   IndexShape shape_;
   DocumentWriter writer_;
-  SqliteStatement file_, know_, insert_file_, stamp_file_, find_, move_, see_, source_;
+  SqliteStatement file_, know_, insert_file_, stamp_file_, leave_out_, take_in_, find_, move_, see_, source_;
   std::map<std::string, std::int64_t> files_;  ///< numbers of those whose documents were read
   std::set<std::uint32_t> renewed_;
   std::map<std::uint32_t, SourceDocument> before_;  ///< changed and removed documents as they were
   std::uint32_t last_id_ = 0;
   std::int64_t last_file_ = 0, added_step_ = 0;
   bool needs_rebuild_ = false, keeps_others_ = false;
-  bool has_conflict_ = false;  ///< a document was refused whose fields do not go with those of others
+  std::set<std::string> conflicting_;  ///< files with a document whose fields do not go with those of others
   IndexReport report_;
 };
 
@@ -426,22 +454,6 @@ Result<void> DocumentWriter::remove(std::int64_t id) {
   return {};
 }
 
-std::set<std::string> urls_of(const std::vector<AddedDocuments::Change>& changes) {
-  std::set<std::string> urls;
-  for (const AddedDocuments::Change& change : changes) urls.insert(change.url);
-  return urls;
-}
-
-Result<std::int64_t> added_step(SqliteDatabase& database) {
-  return number_from(database,
-                     "SELECT coalesce(max(CAST(value AS INTEGER)), 0) FROM meta WHERE name='added'");
-}
-
-Result<void> note_added_step(SqliteDatabase& database, std::int64_t step) {
-  TRY(auto note, database.prepare("INSERT OR REPLACE INTO meta VALUES('added', ?)"));
-  return note.run(step);
-}
-
 Result<ReadReport> read_all(const std::vector<std::string>& paths, const DocumentFileOptions& files,
                             const IndexOptions& options, const std::set<std::string>& others,
                             const TakeDocument& take) {
@@ -466,16 +478,14 @@ Result<std::optional<IndexReport>> update_index(const std::string& path,
   TRY(const bool can_update, update.begin());
   if (!can_update) return std::optional<IndexReport>();
   DocumentFileOptions files = options.files;
-  files.is_known = [&](const std::string& file, const std::string& stamp) {
-    return update.is_known(file, stamp);
-  };
+  files.known = [&](const std::string& file, const std::string& stamp) { return update.known(file, stamp); };
   if (options.follows_added) update.keep_others();
   auto read = read_all(documents, files, options, urls_of(added),
                        [&](const SourceDocument& one) { return update.take(one); });
   // building it anew says what is wrong, or that nothing is
   if (!read && read.error().code == Code::bad_data) return std::optional<IndexReport>();
   if (!read) return read.error();
-  for (const LeftOutFile& file : read->left_out) TRY_VOID(update.forget_stamp(file_key(file.path)));
+  for (const LeftOutFile& file : read->left_out) TRY_VOID(update.leave_out(file));
   TRY_VOID(update.apply(added));
   if (update.needs_rebuild()) return std::optional<IndexReport>();
   TRY(auto report, update.finish());

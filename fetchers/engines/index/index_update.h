@@ -3,7 +3,8 @@
 // Keeps an index up to date. Its table `sources` stores every document as it was indexed, with the number of
 // the file it came from; number 0 stands for documents without one. When a document has changed or
 // disappeared, this tells from which lists of words to remove it. `files` stores how each file was when it
-// was read; a file that is still the same need not be read again.
+// was read; a file that is still the same need not be read again. `left_out` stores what of such a file is
+// not in the index.
 
 #include <optional>
 #include <set>
@@ -19,6 +20,10 @@
 #include "fetchers/engines/index/local_engine.h"
 
 namespace metafuse::fetchers {
+
+/// Indexes that older versions wrote lack this table until their first update.
+inline constexpr const char* kCreateLeftOut =
+    "CREATE TABLE IF NOT EXISTS left_out(file INTEGER PRIMARY KEY, why TEXT NOT NULL);";
 
 /// The version of the index at `path`, if there is one and this program writes another; else empty.
 std::string other_version(const std::string& path);
@@ -59,13 +64,6 @@ class DocumentWriter {
   SqliteStatement page_, text_, number_;
   std::vector<SqliteStatement> no_rows_;  ///< delete the rows of a document
 };
-
-/// The addresses that changes are about.
-std::set<std::string> urls_of(const std::vector<AddedDocuments::Change>& changes);
-
-/// The last change of the added documents that an index contains.
-Result<std::int64_t> added_step(SqliteDatabase& database);
-Result<void> note_added_step(SqliteDatabase& database, std::int64_t step);
 
 /// Reads the documents of all files and folders; `take` is not called after an interruption.
 ///

@@ -8,6 +8,7 @@
 #include <filesystem>
 #include <map>
 #include <optional>
+#include <set>
 #include <utility>
 #include <vector>
 
@@ -68,9 +69,13 @@ class Collector {
  public:
   Result<void> take(SourceDocument document) {
     TRY_VOID(check_document(document));
-    TRY(const auto fields, new_fields(shape, document));
-    shape.lists.columns.insert(shape.lists.columns.end(), fields.texts.begin(), fields.texts.end());
-    shape.numbers.insert(shape.numbers.end(), fields.numbers.begin(), fields.numbers.end());
+    const auto fields = new_fields(shape, document);
+    if (!fields) {
+      conflicting_.insert(document.file);
+      return fields.error();
+    }
+    shape.lists.columns.insert(shape.lists.columns.end(), fields->texts.begin(), fields->texts.end());
+    shape.numbers.insert(shape.numbers.end(), fields->numbers.begin(), fields->numbers.end());
     const std::string stamp = std::exchange(document.stamp, {});
     if (!document.file.empty()) stamps.emplace(document.file, stamp);
     keep(std::move(document));
@@ -86,18 +91,27 @@ class Collector {
     return {};
   }
 
-  /// Has a file read again by the next update.
-  void forget_stamp(const std::string& file) {
-    if (const auto stamp = stamps.find(file); stamp != stamps.end()) stamp->second.clear();
+  /// Notes what was left out of a file, or has the next update read it again if that may have changed then.
+  void leave_out(const LeftOutFile& file) {
+    const std::string key = file_key(file.path);
+    if (file.stamp.empty() || conflicting_.contains(key)) return forget_stamp(key);
+    stamps.emplace(key, file.stamp);
+    left_out[key] = file.why;
   }
 
   std::vector<SourceDocument> documents;
-  std::map<std::string, std::string> stamps;  ///< of the files, as they were when they were read
+  std::map<std::string, std::string> stamps;    ///< of the files, as they were when they were read
+  std::map<std::string, std::string> left_out;  ///< of some of these files: why
   IndexShape shape;
   std::size_t replaced = 0;
   std::int64_t added_step = 0;
 
  private:
+  /// Has a file read again by the next update.
+  void forget_stamp(const std::string& file) {
+    if (const auto stamp = stamps.find(file); stamp != stamps.end()) stamp->second.clear();
+  }
+
   void keep(SourceDocument document) {
     const auto [entry, is_new] = position_.emplace(document.url, documents.size());
     if (is_new) {
@@ -111,7 +125,8 @@ class Collector {
     ++replaced;
   }
 
-  TextMap<std::size_t> position_;  ///< of each address, in documents
+  TextMap<std::size_t> position_;      ///< of each address, in documents
+  std::set<std::string> conflicting_;  ///< files with a document whose fields do not go with those of others
 };
 
 Result<void> create_tables(SqliteDatabase& database, const IndexShape& shape, const IndexOptions& options) {
@@ -119,7 +134,8 @@ Result<void> create_tables(SqliteDatabase& database, const IndexShape& shape, co
                     fmt::format(kCreateIndexMeta, kIndexVersion) + kCreatePages + kCreateTexts;
   if (!shape.numbers.empty())
     sql += "CREATE TABLE numbers(id INTEGER PRIMARY KEY, " + joined_columns(shape.numbers) + ");";
-  TRY_VOID(database.run(sql + (options.updates ? kCreateSources : kCreatePagesByUrl)));
+  sql += options.updates ? std::string(kCreateSources) + kCreateLeftOut : kCreatePagesByUrl;
+  TRY_VOID(database.run(sql));
   return create_lists(database, shape.lists);
 }
 
@@ -138,16 +154,19 @@ std::string language_of_most(const std::vector<SourceDocument>& documents) {
   return most == count.end() ? std::string() : most->first;
 }
 
-/// Writes the files of the documents.
+/// Writes the files of the documents, and what was left out of them.
 /// out:    their numbers
 Result<std::map<std::string, std::int64_t>> insert_files(SqliteDatabase& database,
-                                                         const std::map<std::string, std::string>& stamps) {
+                                                         const Collector& collected) {
   std::map<std::string, std::int64_t> numbers = {{"", 0}};
   TRY(auto insert, database.prepare("INSERT INTO files VALUES(?, ?, ?)"));
-  for (const auto& [path, stamp] : stamps) {
+  TRY(auto leave_out, database.prepare("INSERT INTO left_out VALUES(?, ?)"));
+  for (const auto& [path, stamp] : collected.stamps) {
     const auto number = static_cast<std::int64_t>(numbers.size());
     TRY_VOID(insert.run(number, path, stamp));
     numbers.emplace(path, number);
+    const auto left_out = collected.left_out.find(path);
+    if (left_out != collected.left_out.end()) TRY_VOID(leave_out.run(number, left_out->second));
   }
   return numbers;
 }
@@ -156,7 +175,7 @@ Result<void> insert_all(SqliteDatabase& database, const Collector& collected, co
                         const IndexOptions& options) {
   std::map<std::string, std::int64_t> files;
   if (options.updates) {
-    TRY(files, insert_files(database, collected.stamps));
+    TRY(files, insert_files(database, collected));
   }
   TRY(auto writer, DocumentWriter::make(database, shape, options.updates));
   TRY(auto terms, database.prepare("INSERT INTO terms VALUES(?, ?)"));
@@ -234,7 +253,7 @@ Result<IndexReport> build_anew(const std::string& path, const std::vector<std::s
   Collector collected;
   TRY(auto read, read_all(documents, options.files, options, urls_of(added),
                           [&](SourceDocument one) { return collected.take(std::move(one)); }));
-  for (const LeftOutFile& file : read.left_out) collected.forget_stamp(file_key(file.path));
+  for (const LeftOutFile& file : read.left_out) collected.leave_out(file);
   TRY_VOID(collected.take_added(added));
   if (collected.documents.empty())
     return fail(

@@ -163,6 +163,35 @@ TEST_CASE("A line of JSON lines that no text has costs itself alone", "[fetchers
   CHECK(read.left_out[0].why.starts_with("line 2 and 1 more: a NUL byte"));
 }
 
+TEST_CASE("That the end of a text is not read is said of its file", "[fetchers][documents]") {
+  const TemporaryFolder folder;
+  const auto why = [&](const std::string& name, const std::string& text) {
+    const std::string path = folder.write(name, text);
+    auto read = read_all(path);
+    REQUIRE_FALSE(read.documents.empty());
+    CHECK(read.documents[0].fields["text"].size() <= kMostDocumentText);
+    if (read.left_out.empty()) return std::string();
+    CHECK(read.left_out.size() == 1);
+    CHECK(read.left_out[0].path == path);
+    return read.left_out[0].why;
+  };
+  const auto words = [](std::size_t mebibytes) {
+    std::string text;
+    while (text.size() < mebibytes << 20) text += "some words of a line\n";
+    return text;
+  };
+  CHECK(why("a.txt", words(3)).empty());
+  CHECK(why("a.txt", words(5)) == "the text beyond 4 MiB");
+  CHECK(why("a.html", "<p>" + words(5)) == "the text beyond 4 MiB");
+  CHECK(why("a.md", words(1)).empty());
+  CHECK(why("a.md", words(3)) == "the text beyond 2 MiB");
+  folder.write("tables/a.csv", words(5));  // which in a folder is a text
+  CHECK(read_all(folder.path("tables")).left_out.front().why == "the text beyond 4 MiB");
+  const std::string mail = "From a@b.example Sat Jan  3 01:05:34 2026\nFrom: a@b.example\nSubject: s\n\n";
+  CHECK(why("a.eml", "From: a@b.example\nSubject: s\n\n" + words(5)) == "the text beyond 4 MiB");
+  CHECK(why("a.mbox", mail + "short\n\n" + mail + words(5)) == "the text beyond 4 MiB in 1 of 2 documents");
+}
+
 TEST_CASE("The pages of a sitemap are read from the files around it", "[fetchers][documents][sitemap]") {
   const TemporaryFolder folder;
   folder.write("site/index.html", "<title>Home</title>Welcome");

@@ -216,15 +216,67 @@ TEST_CASE("Words of a language that an update brings are found by their inflecti
   CHECK(files.found("looking") == FoundAfter{"http://a/"});
 }
 
-TEST_CASE("A file that could not be read to its end is read by the next update",
-          "[fetchers][local][update]") {
+TEST_CASE("What was left out of a file is told again without reading it again", "[fetchers][local][update]") {
   UpdatedFolder files;
   files.write("a.jsonl", line_of("a", "first"));
-  files.write("b.jsonl", line_of("b", "first") + "{broken\n");
+  const bool is_added = GENERATE(true, false);
+  if (is_added) files.update();
+  const std::string bad = "{broken\n";
+  files.write("b.jsonl", line_of("b", "first") + bad + bad);
+  files.write("c.csv", "url,text\nc\n");  // without any document
+  files.write("d.txt", "first " + std::string(std::size_t{5} << 20, 'x'));
+  const auto built = files.update();
+  CHECK(built.is_update == is_added);
+  REQUIRE(built.read.left_out.size() == 3);
+  CHECK(built.read.left_out[0].why.starts_with("line 2 and 1 more: "));
+  CHECK(built.read.left_out[2].why == "the text beyond 4 MiB");
+  files.write_unseen("b.jsonl",
+                     line_of("b", "other") + line_of("e", "").substr(0, 2 * bad.size() - 1) + "\n");
+  files.write_unseen("c.csv", "url,text\nd\n");
+  for (int i = 0; i < 2; ++i) {
+    const auto updated = files.update();
+    CHECK(updated.is_update);
+    REQUIRE(updated.read.left_out.size() == 3);
+    for (std::size_t file = 0; file < 3; ++file) {
+      CHECK(updated.read.left_out[file].path == built.read.left_out[file].path);
+      CHECK(updated.read.left_out[file].why == built.read.left_out[file].why);
+    }
+    CHECK(updated.changed + updated.added + updated.removed == 0);
+  }
+  CHECK(files.found("other").empty());
+  files.write("b.jsonl", bad);  // its documents go
+  const auto why = [](const IndexReport& report) {
+    const auto left_out = report.read.left_out;
+    const auto at =
+        std::ranges::find_if(left_out, [](const auto& one) { return one.path.ends_with("b.jsonl"); });
+    return at == left_out.end() ? std::string() : at->why;
+  };
+  const std::string all_bad = why(files.update());
+  CHECK(all_bad.starts_with("line 1: "));
+  files.write_unseen("b.jsonl", "[1,2,3]\n");
+  CHECK(why(files.update()) == all_bad);
+  files.write("b.jsonl", line_of("b", "second"));
+  files.write("c.csv", "url,text\nhttp://c/,second\n");
+  std::filesystem::remove(files.folder.path("pages/d.txt"));
+  CHECK(files.update().read.left_out.empty());
+  CHECK(files.update().read.left_out.empty());
+  CHECK(files.found("second") == FoundAfter{"http://b/", "http://c/"});
+  auto index = SqliteDatabase::open(files.database, {.mode = SqliteMode::create});
+  REQUIRE(index.has_value());
+  CHECK_FALSE(finds_row(*index, "SELECT 1 FROM left_out"));
+}
+
+TEST_CASE("A file with a row that does not go with others is read by every update",
+          "[fetchers][local][update]") {
+  UpdatedFolder files;
+  files.write("a.jsonl", "{\"url\":\"http://a/\",\"text\":\"first\",\"size\":3}\n");
+  files.write("b.jsonl",
+              "{\"url\":\"http://b/\",\"text\":\"first\",\"size\":\"x\"}\n" + line_of("c", "first"));
   CHECK(files.update().read.left_out.size() == 1);
   CHECK(files.update().read.left_out.size() == 1);
-  CHECK(files.update().read.left_out.size() == 1);
-  CHECK(files.found("first") == FoundAfter{"http://a/", "http://b/"});
+  std::filesystem::remove(files.folder.path("pages/a.jsonl"));
+  CHECK(files.update().read.left_out.empty());
+  CHECK(files.found("first") == FoundAfter{"http://b/", "http://c/"});
 }
 
 TEST_CASE("A file that has just changed is read by the next update", "[fetchers][local][update]") {
