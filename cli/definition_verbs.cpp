@@ -338,6 +338,7 @@ Result<void> check_config(const CheckArguments& arguments) {
   TRY(const auto file, chosen_config(arguments.config));
   TRY(const auto config, read_server_configuration(file));
   TRY(const auto snapshot, service::load_snapshot(config, engine_loader()));
+  TRY_VOID(service::check_keys(*snapshot));
   print_warnings(snapshot->warnings);
   for (const auto& [name, domain] : snapshot->domains)
     std::cout << fmt::format("{}\t{} templates\t{}\n", name, domain.domain.templates.size(),

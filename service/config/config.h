@@ -41,6 +41,7 @@ struct KeyConfig {
   std::string expires{};  ///< "2027-01-31": the last day (UTC) on which it is valid; empty: never expires
   double requests_per_second = 0;  ///< 0 for no limit
   double burst = 20;               ///< requests at once
+  std::string place{};             ///< where it is defined: FILE:LINE:COLUMN
 
   bool has(Role role) const;
   bool may_use_domain(std::string_view domain) const;

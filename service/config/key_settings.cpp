@@ -41,6 +41,7 @@ void read_roles(YamlMap& map, const YamlNode& node, KeyConfig& key, ConfigReadin
 void read_key(const YamlNode& node, ConfigReading& reading) {
   YamlMap map(node, "a key", reading.diagnostics);
   KeyConfig key;
+  key.place = fmt::format("{}:{}:{}", reading.diagnostics.file(), node.place.line, node.place.column);
   for (const char* required : {"name", "sha256"}) static_cast<void>(map.take_required_string(required));
   read_settings(map, kKey, key, reading);
   std::transform(key.sha256.begin(), key.sha256.end(), key.sha256.begin(),

@@ -9,6 +9,7 @@
 
 #include "core/diagnostics.h"
 #include "core/digest.h"
+#include "core/text.h"
 #include "core/text_file.h"
 #include "core/yaml_reader.h"
 #include "fetchers/engines/index/index_words.h"
@@ -278,6 +279,25 @@ Result<void> check_engines(const templates::Domain& domain, std::string_view tex
   return diagnostics.to_error(Code::bad_config);
 }
 
+Result<void> check_keys(const Snapshot& snapshot) {
+  std::vector<std::string> domains;
+  for (const auto& [name, domain] : snapshot.domains) domains.push_back(name);
+  Mistakes mistakes;
+  const auto check = [&](const KeyConfig& key, const std::vector<std::string>& named, std::string_view what,
+                         const std::vector<std::string>& known) {
+    for (const std::string& name : named)
+      if (std::ranges::find(known, name) == known.end())
+        mistakes.add(Code::bad_config,
+                     fmt::format("{}: the key {} is limited to the {} {}, which no file defines{}", key.place,
+                                 key.name, what, name, did_you_mean(name, known)));
+  };
+  for (const KeyConfig& key : snapshot.config.keys) {
+    check(key, key.domains, "domain", domains);
+    check(key, key.engines, "engine", snapshot.engines.names);
+  }
+  return mistakes.is_empty() ? Result<void>() : mistakes.error();
+}
+
 const Vocabulary& IndexVocabulary::get() const {
   std::call_once(once_, [this] {
     auto words = fetchers::read_index_words(database_, {.order_by = order_by_, .fewest_documents = 1});
@@ -350,6 +370,7 @@ Result<std::shared_ptr<const Snapshot>> load_snapshot(const ServerConfig& config
     mistakes.add(Code::bad_config, config.file + ": default_domain " + config.default_domain +
                                        " has no template file; correct the name");
   if (!mistakes.is_empty()) return mistakes.error();
+  if (const auto known = check_keys(*snapshot); !known) snapshot->warnings.push_back(known.error().text);
   const auto& more = snapshot->engines.warnings;
   snapshot->warnings.insert(snapshot->warnings.end(), more.begin(), more.end());
   return std::shared_ptr<const Snapshot>(std::move(snapshot));

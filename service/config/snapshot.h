@@ -199,6 +199,13 @@ Result<void> check_engines(const templates::Domain& domain, std::string_view tex
 Result<void> check_rerankers(const templates::Domain& domain, std::string_view text, const std::string& file,
                              const LoadedEngines& engines);
 
+/// Checks that the domains and engines that keys are limited to exist. A snapshot whose keys name others has
+/// a warning that says so, but is good: such a key reaches less than it should, and a file of keys that
+/// several servers share may come before the template that it names.
+///
+/// errors: bad_config: each mistake with its place in the file
+Result<void> check_keys(const Snapshot& snapshot);
+
 /// The entity tag of a template file's text, without quotes.
 std::string text_etag(std::string_view text);
 

@@ -171,6 +171,29 @@ TEST_CASE("Similar names are suggested for every kind of unknown name", "[cli]")
         std::string::npos);
 }
 
+TEST_CASE("A key limited to a domain or an engine that does not exist is refused with its place", "[cli]") {
+  const TemporaryFolder folder;
+  folder.write("t.yaml",
+               "version: 1\ndomain: support\nslots: {Q: {required: true}}\ntemplates: [{id: t, engine: wiki, "
+               "query: '{Q}'}]\n");
+  folder.write("e.yaml",
+               "engines:\n  - {name: wiki, engine: command, command: [/bin/echo, 'http://a.example/', "
+               "'{{QUERY}}'], delimiter: {chars: ' ', keys: [url, title]}}\n");
+  const auto check = [&](const std::string& limits) {
+    return run_metafuse({"config", "check",
+                         folder.write("c.yaml",
+                                      "version: 1\ntemplates: [t.yaml]\nengines: [e.yaml]\nkeys:\n"
+                                      "  - {name: team, sha256: " +
+                                          std::string(64, 'a') + ", " + limits + "}\n")});
+  };
+  CHECK(check("domains: [support], engines: [wiki]").status == 0);
+  check_refused(
+      check("domains: [support, suport]"), 78,
+      "c.yaml:5:5: the key team is limited to the domain suport, which no file defines; did you mean "
+      "support");
+  check_refused(check("engines: [viki]"), 78, "the engine viki, which no file defines; did you mean wiki");
+}
+
 TEST_CASE("A search whose lists all failed has its own exit status", "[cli]") {
   const TemporaryFolder folder;
   folder.write(
