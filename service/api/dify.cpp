@@ -66,7 +66,7 @@ std::vector<std::string> texts_or_text(JsonFields& fields, const JsonObject& obj
   const Json* value = object.if_contains(name);
   std::vector<std::string> out;
   if (value != nullptr && value->is_array())
-    out = fields.texts(name, kMostMetadataConditions);
+    out = fields.texts(name, kMostMetadataConditions, JsonFields::kUsualBytes);
   else if (auto text = fields.text(name))
     out.push_back(std::move(*text));
   return out;

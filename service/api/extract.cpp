@@ -32,9 +32,9 @@ Result<Extraction> read_extraction(const JsonObject& body) {
   Extraction out;
   const Json* urls = body.if_contains("urls");
   if (urls != nullptr && urls->is_string())
-    out.urls.push_back(fields.text("urls", 8192).value_or(""));
+    out.urls.push_back(fields.text("urls", PageReader::kMaxUrlBytes).value_or(""));
   else
-    out.urls = fields.texts("urls", PageReader::kMostPages);
+    out.urls = fields.texts("urls", PageReader::kMostPages, PageReader::kMaxUrlBytes);
   if (out.urls.empty()) fields.set_mistake("urls is missing: give a URL, or a list of up to 20.");
   const std::string format = fields.text("format", 20).value_or("markdown");
   if (format != "markdown" && format != "text") fields.set_mistake("Invalid format: \"" + format + "\"");

@@ -10,6 +10,7 @@
 #include "core/kind_text.h"
 #include "core/text.h"
 #include "service/http/json_fields.h"
+#include "service/search/page_reader.h"
 #include "service/search/reasons.h"
 #include "service/search/search_requests.h"
 #include "service/search/shown_results.h"
@@ -232,7 +233,7 @@ JsonObject list_domains_json() {
 JsonObject one_text_tool(std::string_view name, std::string_view title, std::string_view description,
                          std::string_view argument) {
   JsonObject properties;
-  properties[argument] = JsonObject{{"type", "string"}, {"maxLength", 8192}};
+  properties[argument] = JsonObject{{"type", "string"}, {"maxLength", PageReader::kMaxUrlBytes}};
   JsonObject schema{{"type", "object"}, {"additionalProperties", false}, {"required", JsonArray{argument}}};
   schema["properties"] = std::move(properties);
   JsonObject out{{"name", name}, {"title", title}, {"description", description}};
@@ -243,8 +244,9 @@ JsonObject one_text_tool(std::string_view name, std::string_view title, std::str
 
 JsonObject fetch_page_json() {
   JsonObject properties;
-  properties["url"] = JsonObject{
-      {"type", "string"}, {"maxLength", 8192}, {"description", "The URL of a result, or any other."}};
+  properties["url"] = JsonObject{{"type", "string"},
+                                 {"maxLength", PageReader::kMaxUrlBytes},
+                                 {"description", "The URL of a result, or any other."}};
   properties["format"] =
       JsonObject{{"type", "string"}, {"enum", JsonArray{"markdown", "text"}}, {"default", "markdown"}};
   properties["start"] =
@@ -334,7 +336,7 @@ Result<ToolSearch> read_tool_search(const SearchTool& tool, const JsonObject& ar
 Result<PageCall> read_page_call(const JsonObject& arguments) {
   JsonFields fields(arguments);
   PageCall out;
-  out.url = fields.text("url", 8192).value_or("");
+  out.url = fields.text("url", PageReader::kMaxUrlBytes).value_or("");
   if (out.url.empty()) fields.set_mistake("give the url of a page");
   const std::string format = fields.text("format", 20).value_or("markdown");
   out.form = format == "text" ? fetchers::PageForm::text : fetchers::PageForm::markdown;
@@ -370,7 +372,7 @@ std::string connector_results(const SearchAnswer& answer, const ShownResults& sh
 Result<PageCall> read_connector_fetch(const JsonObject& arguments) {
   JsonFields fields(arguments);
   PageCall out;
-  out.url = fields.text("id", 8192).value_or("");
+  out.url = fields.text("id", PageReader::kMaxUrlBytes).value_or("");
   fields.refuse_others({"id"});
   if (out.url.empty()) fields.set_mistake("give the id of a result");
   if (fields.has_failed()) return fields.error();

@@ -53,7 +53,7 @@ Answered handle_openwebui_extract(PageReader& pages, Gate& gate, const Exchange&
     return refusal(403, access.error().text);
   TRY(const auto body, json_body(exchange.request));
   JsonFields fields(body);
-  const auto urls = fields.texts("urls", PageReader::kMostPages);
+  const auto urls = fields.texts("urls", PageReader::kMostPages, PageReader::kMaxUrlBytes);
   if (urls.empty()) fields.set_mistake("urls is missing: give a list of 1 to 20 URLs");
   if (fields.has_failed()) return fields.error();
   if (auto refused = gate.admit_more(exchange, static_cast<double>(urls.size()) - 1))

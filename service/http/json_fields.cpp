@@ -69,14 +69,15 @@ std::optional<int> JsonFields::integer(std::string_view name, int low, int high)
   return std::nullopt;
 }
 
-std::vector<std::string> JsonFields::texts(std::string_view name, std::size_t max_items) {
+std::vector<std::string> JsonFields::texts(std::string_view name, std::size_t max_items,
+                                           std::size_t max_bytes) {
   std::vector<std::string> out;
   const JsonArray* items = array(name);
   if (items == nullptr) return out;
   for (const Json& item : *items) {
-    if (!item.is_string() || item.as_string().size() > 1000 || out.size() >= max_items) {
+    if (!item.is_string() || item.as_string().size() > max_bytes || out.size() >= max_items) {
       set_mistake(quoted(name) + " must be a list of at most " + std::to_string(max_items) +
-                  " short strings");
+                  " strings of at most " + std::to_string(max_bytes) + " bytes");
       return {};
     }
     out.emplace_back(item.as_string());

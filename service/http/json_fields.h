@@ -14,14 +14,19 @@ namespace metafuse::service {
 /// Reads the members of one JSON object and remembers the first mistake. A null member counts as absent.
 class JsonFields {
  public:
+  static constexpr std::size_t kUsualBytes = 4096;
+
   explicit JsonFields(const JsonObject& object) : object_(&object) {}
 
-  std::optional<std::string> text(std::string_view name, std::size_t max_bytes = 4096);
+  std::optional<std::string> text(std::string_view name, std::size_t max_bytes = kUsualBytes);
   std::optional<bool> flag(std::string_view name);
   std::optional<double> number(std::string_view name, double low, double high);
   std::optional<int> integer(std::string_view name, int low, int high);
   /// A list of strings.
-  std::vector<std::string> texts(std::string_view name, std::size_t max_items = 300);
+  ///
+  /// in: max_bytes - of each
+  std::vector<std::string> texts(std::string_view name, std::size_t max_items = 300,
+                                 std::size_t max_bytes = 1000);
   /// An object whose members are all strings; empty if it is absent.
   std::map<std::string, std::string> text_map(std::string_view name);
   const JsonObject* object(std::string_view name);

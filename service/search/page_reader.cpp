@@ -15,7 +15,6 @@ namespace {
 constexpr std::string_view kProduct = "metafuse";
 constexpr std::size_t kMaxPageBytes = std::size_t{1} << 20;
 constexpr std::size_t kMaxRobots = 500 * 1024;
-constexpr std::size_t kMaxUrl = 8192;
 constexpr int kPageRedirects = 5;
 constexpr int kConnectionsPerSite = 2;
 constexpr std::chrono::hours kRobotsFor{1};
@@ -233,7 +232,7 @@ std::vector<Result<SharedPage>> PageReader::read(std::span<const std::string> ur
     Reading& reading = readings[i];
     reading.url = urls[i];
     reading.form = form;
-    const auto parts = urls[i].size() <= kMaxUrl ? parts_of_url(urls[i]) : std::nullopt;
+    const auto parts = urls[i].size() <= kMaxUrlBytes ? parts_of_url(urls[i]) : std::nullopt;
     if (!parts) {
       reading.fail_with(
           fail(Code::usage, "the URL must be http or https, without user name and at most 8 KB long"));

@@ -96,6 +96,7 @@ class PageReader {
   void stop() { is_stopping_ = true; }
 
   static constexpr std::size_t kMostPages = PagePlaces::kMostOfSender;
+  static constexpr std::size_t kMaxUrlBytes = 8192;
 
  private:
   using Transport = std::shared_ptr<fetchers::Transport>;

@@ -116,7 +116,8 @@ void read_queries(JsonFields& fields, const JsonObject& body, SearchRequest& out
   const bool is_list = query != nullptr && query->is_array();
   std::vector<std::string> queries;
   if (!is_list) queries.push_back(fields.text("query").value_or(""));
-  for (std::string& text : fields.texts(is_list ? "query" : "queries", kMostQueriesAtOnce))
+  for (std::string& text :
+       fields.texts(is_list ? "query" : "queries", kMostQueriesAtOnce, JsonFields::kUsualBytes))
     queries.push_back(std::move(text));
   std::erase(queries, "");
   for (std::string& text : queries) {

@@ -65,6 +65,26 @@ TEST_CASE("Open WebUI's loader gets the text of each page, in order, and why the
   CHECK(json_of(wrong).as_object().contains("detail"));
 }
 
+TEST_CASE("A URL or a query in a list may be as long as alone", "[service][dialects]") {
+  TestServer server;
+  const auto ask = [&](const std::string& path, const std::string& name, const Json& value) {
+    return server.post(path, kJson, to_text(JsonObject{{name, value}}));
+  };
+  const std::string url = "http://10.0.0.1/" + std::string(8192 - 16, 'x');
+  for (const std::string path : {"/openwebui/extract", "/extract"}) {
+    INFO(path);
+    CHECK(status_in(ask(path, "urls", JsonArray{url, "http://10.0.0.1/"})) == 200);
+    const std::string refused = ask(path, "urls", JsonArray{url + "x", "http://10.0.0.1/"});
+    CHECK(status_in(refused) == 400);
+    CHECK(refused.find("at most 20 strings of at most 8192 bytes") != std::string::npos);
+  }
+  const std::string query(4096, 'q');
+  CHECK(status_in(ask("/openwebui/search", "query", Json(query))) == 200);
+  CHECK(status_in(ask("/openwebui/search", "query", JsonArray{query, "ada"})) == 200);
+  CHECK(ask("/openwebui/search", "query", JsonArray{query + "q"}).find("at most 4096 bytes") !=
+        std::string::npos);
+}
+
 TEST_CASE("A domain is a knowledge base for Dify", "[service][dialects]") {
   TestServer server([](const ExpandedQuery& query) {
     auto list = TestServer::default_answer(query);
