@@ -5,6 +5,7 @@
 #include "core/contract.h"
 #include "core/json_members.h"
 #include "core/text.h"
+#include "service/access/gate.h"
 #include "service/api/handlers.h"
 #include "service/base/process.h"
 #include "service/pages/handlers.h"
@@ -92,6 +93,7 @@ class Describer {
                                       {"content", content_of(request->as_object())}};
     out["responses"] = responses_of(own, route.rules.dialect);
     out["security"] = security_of(route.rules.access);
+    if (!may_be_open(route.rules.access)) out["x-role"] = role_name(route.rules.access);
     return out;
   }
 
@@ -165,8 +167,7 @@ class Describer {
     if (access == Access::open) return out;
     out.push_back(JsonObject{{"bearer", JsonArray{}}});
     out.push_back(JsonObject{{"header", JsonArray{}}});
-    if (access != Access::admin && access != Access::judge)
-      out.push_back(JsonObject{});  // the configuration decides whether a key is needed
+    if (may_be_open(access)) out.push_back(JsonObject{});  // the configuration decides
     return out;
   }
 
@@ -325,8 +326,8 @@ std::string api_page(const Exchange& exchange, const JsonObject& description) {
             .set("METHOD", verb)
             .set("PATH", path);
         part.set("SUMMARY", JsonMembers(operation).text_or_empty("summary"));
-        const JsonArray& security = operation.at("security").as_array();
-        if (!security.empty() && !security.back().as_object().empty()) part.add("ADMIN");
+        if (const std::string role = JsonMembers(operation).text_or_empty("x-role"); !role.empty())
+          part.add("KEYED").set("ROLE", role);
         add_parameters(description, operation, part);
         if (const Json* body = operation.if_contains("requestBody"))
           add_content(description, "CONTENT", "Request", body->at("content").as_object(), part);

@@ -142,20 +142,11 @@ std::optional<AccessRefusal> check_body(const RouteRules& rules, Exchange& excha
 /// Whether this client needs no key.
 bool is_open(Access access, const Exchange& exchange) {
   const ServerConfig& config = exchange.snapshot->config;
-  switch (access) {
-    case Access::open:
-      return true;
-    case Access::search:
-      return !config.needs_key;
-    case Access::metrics:
-      return config.metrics == MetricsAccess::open ||
-             (config.metrics == MetricsAccess::loopback && is_local(exchange));
-    case Access::judge:
-    case Access::write:
-    case Access::admin:
-      return false;
-  }
-  return false;
+  if (access == Access::search) return !config.needs_key;
+  if (access == Access::metrics)
+    return config.metrics == MetricsAccess::open ||
+           (config.metrics == MetricsAccess::loopback && is_local(exchange));
+  return may_be_open(access);
 }
 
 Role role_of(Access access) {
@@ -165,12 +156,6 @@ Role role_of(Access access) {
   return access == Access::metrics ? Role::metrics : Role::search;
 }
 
-std::string_view name_of_role(Role role) {
-  for (const auto& [name, other] : kRoles)
-    if (other == role) return name;
-  return {};
-}
-
 std::optional<AccessRefusal> check_role(Access access, const Exchange& exchange) {
   if (is_open(access, exchange)) return std::nullopt;
   if (exchange.key == nullptr)
@@ -178,8 +163,7 @@ std::optional<AccessRefusal> check_role(Access access, const Exchange& exchange)
         401, "no_key",
         "this needs an API key; send Authorization: Bearer KEY, or give it to the browser as the password"};
   if (!exchange.may(role_of(access)) && !exchange.may(Role::admin))
-    return AccessRefusal{403, "role",
-                         "this needs a key with the role " + std::string(name_of_role(role_of(access)))};
+    return AccessRefusal{403, "role", "this needs a key with the role " + std::string(role_name(access))};
   return std::nullopt;
 }
 
@@ -268,6 +252,10 @@ SharedUsage quota_counter(const GateOptions& options, SharedLimits* redis) {
 }
 
 }  // namespace
+
+std::string_view role_name(Access access) {
+  return std::ranges::find(kRoles, role_of(access), &std::pair<std::string_view, Role>::second)->first;
+}
 
 Gate::Gate(const GateOptions& options)
     : metrics_(options.metrics),
@@ -385,8 +373,8 @@ void Gate::check_action(const RouteRules& rules, Exchange& exchange) {
   const auto at = std::find_if(rules.actions.begin(), rules.actions.end(),
                                [&](const FormAction& one) { return action.starts_with(one.prefix); });
   if (at == rules.actions.end()) return;
-  AccessRefusal refusal{
-      403, "role", "the key is unknown or lacks the role " + std::string(name_of_role(role_of(at->access)))};
+  AccessRefusal refusal{403, "role",
+                        "the key is unknown or lacks the role " + std::string(role_name(at->access))};
   if (const std::string typed = form_value(exchange.form, "key"); !typed.empty()) {
     const auto [key, retry_after] = key_guard_.find(exchange.snapshot->config.keys, typed,
                                                     address_prefix(exchange.client), exchange.arrived);

@@ -7,6 +7,7 @@
 #include <mutex>
 #include <optional>
 #include <string>
+#include <string_view>
 
 #include "core/deadline.h"
 #include "service/access/keys.h"
@@ -26,6 +27,9 @@ struct GateOptions {
   std::function<UnixTime()> unix_time;
   SharedUsage usage;  ///< the store's count of what keys used; may be empty
 };
+
+/// The name of the role that a key needs for routes with this access.
+std::string_view role_name(Access access);
 
 /// The one place that decides whether a request may proceed. It checks the host that the request names, its
 /// API key, its client's rate, the role that the route needs, the page that sent it, the type of its body

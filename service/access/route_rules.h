@@ -14,6 +14,11 @@ enum class Dialect { plain, page, searxng, tavily, mcp, native, openwebui, dify,
 /// metrics, administrators.
 enum class Access { open, search, judge, write, metrics, admin };
 
+/// Whether the configuration may let clients without a key use routes with this access.
+constexpr bool may_be_open(Access access) {
+  return access == Access::open || access == Access::search || access == Access::metrics;
+}
+
 /// The media type that a body must have, compared exactly.
 enum class BodyType {
   none,

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <optional>
 
 #include <fmt/format.h>
 
@@ -197,8 +198,11 @@ std::string event(std::string_view name, const JsonObject& data) {
 
 Answered stream_search(Finder& finder, Reply& reply, const Exchange& exchange) {
   TRY(const auto parameters, read_parameters(exchange.request.query, *exchange.snapshot, exchange.key));
+  const bool is_by_rrf = parameters.is_by_rrf;
+  const std::optional<Exchange> plain = is_by_rrf ? std::optional(exchange.without_models()) : std::nullopt;
+  const Exchange& asked = plain ? *plain : exchange;
   const auto body = [&](const SearchAnswer& answer, const ShownResults& shown) {
-    return native_json(*exchange.snapshot, answer, shown, parameters.wants_explanation);
+    return native_json(*asked.snapshot, answer, shown, parameters.wants_explanation);
   };
   SearchEvents events;
   events.on_admitted = [&] {
@@ -210,10 +214,14 @@ Answered stream_search(Finder& finder, Reply& reply, const Exchange& exchange) {
     data["wanted"] = wanted;
     reply.write(event("partial", data));
   };
-  auto found = finder.find(
-      exchange,
-      {parameters.search, parameters.first(), parameters.limit, {}, correction_for(parameters.is_verbatim)},
-      events);
+  auto found = finder.find(asked,
+                           {parameters.search,
+                            parameters.first(),
+                            parameters.limit,
+                            {},
+                            correction_for(parameters.is_verbatim),
+                            !is_by_rrf},
+                           events);
   if (!reply.has_begun()) return std::move(found.error());
   reply.write(found ? event("final", body(*found->answer, found->shown))
                     : event("error", JsonObject{{"detail", found.error().text}}));

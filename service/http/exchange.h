@@ -84,6 +84,13 @@ struct Exchange {
   const LoadedDomain* find_domain(std::string_view name) const {
     return snapshot->find_domain_for(key, name);
   }
+  /// The exchange as it would be if no domain had a model, so that RRF fuses the lists. This one must outlive
+  /// it, because its key is this one's.
+  Exchange without_models() const {
+    Exchange out = *this;
+    out.snapshot = snapshot->without_models();
+    return out;
+  }
   /// The domain that the path names first.
   OrRefusal<const LoadedDomain*> domain_in_path() const;
 };

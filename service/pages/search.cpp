@@ -83,13 +83,6 @@ Fields with_preferences(Fields fields, const Preferences& preferences) {
   return fields;
 }
 
-/// The exchange as it would be without models, so that RRF fuses the lists.
-Exchange without_models(const Exchange& exchange) {
-  Exchange out = exchange;
-  out.snapshot = exchange.snapshot->without_models();
-  return out;
-}
-
 /// What answers a search besides its exchange.
 struct PageTools {
   Finder& finder;
@@ -153,7 +146,7 @@ HttpResponse search_fields(const PageTools& tools, const Exchange& exchange, con
                       *exchange.snapshot, exchange.key);
   if (!parameters) return error_response(dialect, 400, parameters.error().text, &exchange);
   const bool is_by_rrf = parameters->is_by_rrf;
-  const std::optional<Exchange> plain = is_by_rrf ? std::optional(without_models(exchange)) : std::nullopt;
+  const std::optional<Exchange> plain = is_by_rrf ? std::optional(exchange.without_models()) : std::nullopt;
   const Exchange& asked = plain ? *plain : exchange;
   // a search that only compares two rankings must not be learned from, so it is not stored
   PageRequest page{&*parameters, nullptr, &fields, tools.finder.unix_time()};

@@ -26,12 +26,14 @@ JsonObject description(TestServer& server) {
   return parse_json(body_in(server.get("/openapi.json")), "openapi").value().as_object();
 }
 
-/// The schema that `schema` refers to, or itself.
-const JsonObject& resolved(const JsonObject& api, const Json& schema) {
-  const Json* reference = schema.as_object().if_contains("$ref");
-  if (reference == nullptr) return schema.as_object();
-  const std::string_view name = reference->as_string();
-  return api.at("components").at("schemas").at(name.substr(name.rfind('/') + 1)).as_object();
+/// The schema or parameter that `value` refers to by "#/components/KIND/NAME", or itself.
+const JsonObject& resolved(const JsonObject& api, const Json& value) {
+  const Json* reference = value.as_object().if_contains("$ref");
+  if (reference == nullptr) return value.as_object();
+  const std::string_view path = reference->as_string();
+  const std::size_t name = path.rfind('/') + 1;
+  const std::size_t kind = path.rfind('/', name - 2) + 1;
+  return api.at("components").at(path.substr(kind, name - 1 - kind)).at(path.substr(name)).as_object();
 }
 
 /// The properties of the JSON body that a path's POST takes; the first alternative's where there are several.
@@ -354,6 +356,56 @@ TEST_CASE("Request bodies are read as /openapi.json describes them", "[service][
     }
   }
   CHECK(status_in(server.post("/v1/search", "application/json", R"({"query":"ada","wat":1})")) == 400);
+}
+
+TEST_CASE("Every parameter of a search and both forms of documents are described", "[service][openapi]") {
+  TestServer server;
+  const JsonObject api = description(server);
+  const std::string names[] = {"q",        "domain",        "pageno",     "limit",
+                               "explain",  "verbatim",      "all_lists",  "lists",
+                               "language", "min_relevance", "time_range", "safesearch",
+                               "engines",  "fusion",        "categories", "timeout_limit"};
+  for (const char* id : {"get_search", "get_v1_search_stream"}) {
+    std::set<std::string> described;
+    for (const Json& parameter : operation_named(api, id).operation->at("parameters").as_array())
+      described.emplace(resolved(api, parameter).at("name").as_string());
+    for (const std::string& name : names) {
+      INFO(id << ' ' << name);
+      CHECK(described.contains(name));
+    }
+  }
+  const JsonObject& form = api.at("components").at("schemas").at("SearxngForm").at("properties").as_object();
+  for (const std::string& name : names) CHECK(form.contains(name));
+  const Json one = *parse_json(R"({"url":"https://a.example/","title":"A"})", "document");
+  for (const char* id : {"put_v1_documents_domain", "post_v1_documents_domain"}) {
+    const Json& schema = operation_named(api, id)
+                             .operation->at("requestBody")
+                             .at("content")
+                             .at("application/json")
+                             .at("schema");
+    CHECK(difference(api, one, schema, "body") == "");
+    CHECK(difference(api, JsonArray{one, one}, schema, "body") == "");
+    CHECK(difference(api, JsonArray{1}, schema, "body") != "");
+  }
+}
+
+TEST_CASE("An operation is described as open only if a configuration can open it", "[service][openapi]") {
+  TestServer server(TestServer::default_answer, "metrics: open\n");
+  const JsonObject api = description(server);
+  const std::string page = body_in(server.get("/docs"));
+  for (const auto& [path, methods] : api.at("paths").as_object())
+    for (const auto& [method, operation] : methods.as_object()) {
+      INFO(std::string(method) << ' ' << std::string(path));
+      const JsonArray& security = operation.at("security").as_array();
+      const bool is_open = security.empty() || security.back().as_object().empty();
+      std::string target(path);
+      for (std::size_t at = target.find('{'); at != std::string::npos; at = target.find('{'))
+        target.replace(at, target.find('}') + 1 - at, "pages");
+      const std::string answer = server.post(target, "text/plain", "", "", upper(std::string(method)));
+      CHECK((status_in(answer) == 401) == !is_open);
+      CHECK(operation.as_object().contains("x-role") == !is_open);
+    }
+  CHECK(page.find("Needs a key with the role <code>write</code>") != std::string::npos);
 }
 
 TEST_CASE("The description has every kind of result and every detail", "[service][openapi][kinds]") {
