@@ -1,10 +1,12 @@
 #include "core/atomic_file.h"
 
 #include <cerrno>
+#include <chrono>
 #include <cstdio>
 #include <cstring>
 #include <filesystem>
 #include <string>
+#include <thread>
 #include <utility>
 
 #include <fcntl.h>
@@ -19,6 +21,7 @@ namespace {
 
 constexpr const char* kDescriptors = "/proc/self/fd/";
 constexpr mode_t kMode = 0666;  // minus the bits of the user's umask
+constexpr std::chrono::milliseconds kBetweenLockTries{10};
 
 /// A name beside `path` that nobody else is likely to use; each number gives another one.
 std::string name_beside(const std::string& path, unsigned number) {
@@ -53,6 +56,18 @@ bool link_beside(int descriptor, const std::string& path, std::string& name) {
     name.clear();
     return false;
   }
+}
+
+/// Renames a file whose bytes are on the disk, so that its new name is there too.
+/// out:    false, with errno set, on failure
+bool rename_for_good(const std::string& from, const std::string& to) {
+  if (std::rename(from.c_str(), to.c_str()) != 0) return false;
+  // Some file systems cannot sync a folder. The file is in its place already, so this is no failure.
+  const int folder = ::open(folder_of(to).c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (folder < 0) return true;
+  static_cast<void>(::fsync(folder));
+  ::close(folder);
+  return true;
 }
 
 }  // namespace
@@ -172,24 +187,67 @@ Result<void> FileWriter::commit() {
   const bool is_closed = ::close(state_->descriptor) == 0;
   state_->descriptor = -1;
   if (!is_safe) return write_error(state_->path, error);
-  if (!is_closed || std::rename(state_->beside.c_str(), state_->path.c_str()) != 0)
-    return write_error(state_->path, errno);
+  if (!is_closed || !rename_for_good(state_->beside, state_->path)) return write_error(state_->path, errno);
   state_->beside.clear();
   return {};
 }
 
-Result<FileLock> FileLock::take(const std::string& path, const std::string& taken) {
-  FileLock lock;
-  lock.descriptor_ = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
-  if (lock.descriptor_ < 0 && errno == ENOENT) {
-    lock.descriptor_ = ::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600);
-    struct stat folder {};  // what root locks here, the folder's owner can lock later
-    if (lock.descriptor_ >= 0 && ::stat(folder_of(path).c_str(), &folder) == 0)
-      own_like(lock.descriptor_, folder);
+Result<void> replace_file(const std::string& beside, const std::string& path) {
+  const int descriptor = ::open(beside.c_str(), O_RDONLY | O_CLOEXEC);
+  if (descriptor < 0) return write_error(beside, errno);
+  const bool is_synced = ::fsync(descriptor) == 0;
+  const int error = errno;
+  ::close(descriptor);
+  if (!is_synced) return write_error(beside, error);
+  if (!rename_for_good(beside, path)) return write_error(path, errno);
+  return {};
+}
+
+namespace {
+
+/// Opens a folder, or a file, which is created if it is missing. Over NFS, a file can only be locked if it is
+/// open for writing.
+int open_to_lock(const std::string& path, FileAccess access) {
+  int descriptor = ::open(path.c_str(), O_RDWR | O_CLOEXEC);
+  if (descriptor >= 0) return descriptor;
+  if (errno != ENOENT) return ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  descriptor = ::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, access == FileAccess::owner ? 0600 : kMode);
+  struct stat folder {};  // what root locks here, the folder's owner can lock later
+  if (descriptor >= 0 && ::stat(folder_of(path).c_str(), &folder) == 0) own_like(descriptor, folder);
+  return descriptor;
+}
+
+}  // namespace
+
+Result<FileLock> FileLock::take(const std::string& path, const std::string& taken, FileAccess access) {
+  for (;;) {
+    FileLock lock;
+    lock.descriptor_ = open_to_lock(path, access);
+    if (lock.descriptor_ < 0) return write_error(path, errno);
+    if (::flock(lock.descriptor_, LOCK_EX | LOCK_NB) == 0) {
+      if (lock.is_of(path)) return lock;
+      continue;  // its holder has removed the file
+    }
+    if (errno == EWOULDBLOCK) return fail(Code::unavailable, path + ": " + taken);
+    if (errno != EINTR) return fail(Code::no_input, path + ": cannot be locked: " + std::strerror(errno));
   }
-  if (lock.descriptor_ < 0) return write_error(path, errno);
-  if (::flock(lock.descriptor_, LOCK_EX | LOCK_NB) != 0) return fail(Code::unavailable, path + ": " + taken);
-  return lock;
+}
+
+Result<FileLock> FileLock::wait(const std::string& path, const std::string& taken,
+                                const std::function<bool()>& gives_up, FileAccess access) {
+  for (;;) {
+    auto lock = take(path, taken, access);
+    if (lock || lock.error().code != Code::unavailable || gives_up()) return lock;
+    std::this_thread::sleep_for(kBetweenLockTries);
+  }
+}
+
+/// Whether the path still names the file that is locked.
+bool FileLock::is_of(const std::string& path) const {
+  struct stat mine = {};
+  struct stat named = {};
+  return ::fstat(descriptor_, &mine) == 0 && ::stat(path.c_str(), &named) == 0 &&
+         mine.st_dev == named.st_dev && mine.st_ino == named.st_ino;
 }
 
 FileLock::~FileLock() {

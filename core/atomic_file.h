@@ -1,5 +1,6 @@
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -51,13 +52,28 @@ class FileWriter {
   std::unique_ptr<State> state_;
 };
 
-/// An advisory lock on a file or a folder. The system releases it when the process ends.
+/// Puts a file that was written beside another into its place, as atomically as write_file: a reader sees
+/// either the old file or the new one, also after the power has failed.
+///
+/// errors: those of write_error(); the file beside then stays where it is
+Result<void> replace_file(const std::string& beside, const std::string& path);
+
+/// An advisory lock on a file or a folder. The system releases it when the process ends. Its holder may
+/// remove the file: who then waits for it takes another one of the same name.
 class FileLock {
  public:
   /// in:     path - an existing folder, or a file, which is created if missing; taken - the error's text when
-  ///         another process holds the lock
-  /// errors: unavailable: another process holds the lock; no_input: the path cannot be opened or created
-  static Result<FileLock> take(const std::string& path, const std::string& taken);
+  ///         another process holds the lock; access - to a file that is created
+  /// errors: unavailable: another process holds the lock; no_input: the path cannot be opened, created
+  ///         or locked
+  static Result<FileLock> take(const std::string& path, const std::string& taken,
+                               FileAccess access = FileAccess::owner);
+
+  /// Waits for a lock that another process holds.
+  /// in:     gives_up - asked after each try
+  /// errors: those of take()
+  static Result<FileLock> wait(const std::string& path, const std::string& taken,
+                               const std::function<bool()>& gives_up, FileAccess access = FileAccess::owner);
 
   FileLock() = default;
   FileLock(FileLock&& other) noexcept : descriptor_(std::exchange(other.descriptor_, -1)) {}
@@ -68,6 +84,8 @@ class FileLock {
   ~FileLock();
 
  private:
+  bool is_of(const std::string& path) const;
+
   int descriptor_ = -1;
 };
 

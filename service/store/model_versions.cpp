@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <chrono>
 #include <filesystem>
-#include <thread>
 #include <utility>
 
 #include <fmt/format.h>
@@ -22,7 +21,6 @@ namespace fs = std::filesystem;
 
 constexpr std::size_t kVersionDigits = 12;
 constexpr std::chrono::seconds kLockPatience{5};
-constexpr std::chrono::milliseconds kBetweenLockTries{5};
 constexpr std::size_t kMaxVersionBytes = std::size_t{256} << 20;
 constexpr std::size_t kMaxVersionStateBytes = std::size_t{1} << 20;
 
@@ -289,11 +287,8 @@ Result<FileLock> ModelVersions::lock(std::string_view domain) const {
   if (!is_domain_name(domain)) return unknown_domain(domain);
   TRY_VOID(make_folder(folder, folder));
   const TimePoint end = machine_clock().now() + kLockPatience;
-  for (;;) {
-    auto lock = FileLock::take(folder, "another process changes this domain's models; try again");
-    if (lock || lock.error().code != Code::unavailable || machine_clock().now() >= end) return lock;
-    std::this_thread::sleep_for(kBetweenLockTries);
-  }
+  return FileLock::wait(folder, "another process changes this domain's models; try again",
+                        [end] { return machine_clock().now() >= end; });
 }
 
 Result<ModelState> ModelVersions::state(std::string_view domain) {

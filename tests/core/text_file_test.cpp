@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "core/atomic_file.h"
+#include "tests/support/synced_paths.h"
 #include "tests/support/temporary_folder.h"
 
 using namespace metafuse;
@@ -109,6 +110,47 @@ TEST_CASE("A written file is complete or absent", "[core][text]") {
   CHECK(write_file(folder.path("no/such/folder"), "x").error().code == Code::no_input);
   CHECK(write_file("/dev/full", "x").error().code == Code::try_again);
   CHECK(std::distance(std::filesystem::directory_iterator(folder.path()), {}) == 1);
+}
+
+TEST_CASE("A file takes the place of another when it is on the disk and so does its name", "[core][text]") {
+  const test::TemporaryFolder folder;
+  const std::string beside = folder.write("new", "new"), path = folder.write("out", "old");
+  const auto real = [](const std::string& name) { return std::filesystem::canonical(name).string(); };
+  const std::vector<std::string> wanted = {real(beside), real(folder.path())};
+  const test::SyncedPaths synced;
+  REQUIRE(replace_file(beside, path).has_value());
+  CHECK(synced.paths == wanted);
+  CHECK(*read_text(path, 100) == "new");
+  CHECK_FALSE(std::filesystem::exists(beside));
+  CHECK(replace_file(beside, path).error().code == Code::no_input);
+  CHECK(*read_text(path, 100) == "new");
+  REQUIRE(write_file(path, "newer").has_value());
+  CHECK(synced.paths.back() == real(folder.path()));
+}
+
+TEST_CASE("A lock is waited for and its holder may remove its file", "[core][text]") {
+  const test::TemporaryFolder folder;
+  const std::string path = folder.path("f.lock");
+  auto held = FileLock::take(path, "held");
+  REQUIRE(held.has_value());
+  const auto refused = FileLock::take(path, "held");
+  REQUIRE(refused.has_error());
+  CHECK(refused.error().code == Code::unavailable);
+  CHECK(refused.error().text == path + ": held");
+  CHECK(FileLock::wait(path, "held", [] { return true; }).error().code == Code::unavailable);
+  int tries = 0;
+  const auto waited = FileLock::wait(path, "held", [&] {
+    if (++tries == 2) {
+      std::filesystem::remove(path);
+      *held = FileLock();
+    }
+    return tries > 100;
+  });
+  REQUIRE(waited.has_value());
+  CHECK(tries == 2);
+  CHECK(std::filesystem::exists(path));  // another file of the name
+  CHECK(FileLock::take(path, "held").has_error());
+  CHECK(FileLock::take(folder.path("no/such/folder"), "held").error().code == Code::no_input);
 }
 
 TEST_CASE("Only what may pass by itself is worth another try", "[core][text]") {
