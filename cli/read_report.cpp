@@ -71,4 +71,8 @@ void print_read_report(const fetchers::IndexReport& indexed) {
   if (named > kMostFilesNamed) std::cerr << fmt::format("left out: {} more files\n", named - kMostFilesNamed);
 }
 
+void print_wait(const std::string& what) {
+  std::cerr << "metafuse: " << what << "; waiting for it to end" << std::endl;
+}
+
 }  // namespace metafuse::cli

@@ -94,6 +94,7 @@ Result<void> run_index(IndexArguments& arguments) {
     arguments.options.kinds.push_back(*fetchers::word_kind_of(name));
   watch_interrupts();  // an interrupted run must remove its unfinished file
   arguments.options.is_interrupted = was_interrupted;
+  arguments.options.tell_wait = print_wait;
   arguments.options.files.progress = terminal_progress("reading files");
   arguments.options.progress = terminal_progress("index");
   TRY(const auto report,

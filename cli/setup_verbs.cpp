@@ -299,6 +299,7 @@ Result<std::string> index_documents(InitArguments& a, const std::string& databas
   options.progress = terminal_progress("index");
   watch_interrupts();  // an interrupted run must remove what it has written
   options.is_interrupted = was_interrupted;
+  options.tell_wait = print_wait;
   if (a.has_vectors) options.vectors.source = fetchers::VectorOptions::Source::lsi;
   options.vectors.is_optional = true;
   TRY(const auto report, fetchers::build_local_index(database, a.documents, options));

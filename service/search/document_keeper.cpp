@@ -157,6 +157,7 @@ void DocumentKeeper::keep_up(const Snapshot& snapshot, const std::string& index,
       return false;
     };
     const auto done = work();
+    if (!done) kept.is_behind = true;
     if (done) {
       has_changed = has_changed || *done;
       kept.last_failure.clear();
@@ -166,7 +167,6 @@ void DocumentKeeper::keep_up(const Snapshot& snapshot, const std::string& index,
                           {{"index", index}, {"reason", done.error().text}});
       kept.last_failure = done.error().text;
       kept.rests_until = now + kRestAfterFailure;
-      kept.is_behind = true;
     }
   }
   if (has_changed) {
@@ -193,7 +193,9 @@ Result<bool> DocumentKeeper::read_folders(const Snapshot& snapshot, const Docume
   options.files.base_url = documents.base_url;
   options.files.threads = hardware_threads();
   options.is_interrupted = [this] { return is_stopping_.load(); };
-  TRY(const auto report, fetchers::build_local_index(documents.index, documents.folders, options));
+  auto built = fetchers::build_local_index(documents.index, documents.folders, options);
+  if (!built && built.error().code == Code::try_again) kept.next_reading = now;  // but for the rest
+  TRY(const auto report, std::move(built));
   kept.version = kept.file.now();  // reading writes the file even if nothing has changed
   if (!report.other_version.empty())
     options_.on_event(Log::Level::warning, "index of another version built again",

@@ -287,6 +287,21 @@ TEST_CASE("The verb index replaces an index but no other file", "[cli][index]") 
   check_refused(index("/dev/null"), 66, "not a regular file");
 }
 
+TEST_CASE("The verb index says what it waits for and can be interrupted", "[cli][index]") {
+  const TemporaryFolder folder;
+  folder.write("d.jsonl", "{\"url\":\"http://a.example/\",\"title\":\"x\"}\n");
+  const auto held = FileLock::take(folder.path("i.db.lock"), "held");
+  REQUIRE(held.has_value());
+  const auto done = metafuse::test::run_command(
+      {"sh", "-c",
+       "cd \"$1\"; \"$0\" index --database i.db d.jsonl 2> said & "
+       "until grep -q waiting said; do sleep 0.01; done; kill -TERM $!; wait $!; echo $?; cat said",
+       METAFUSE_EXECUTABLE, folder.path()});
+  CHECK(done.out ==
+        "75\nmetafuse: another program is writing i.db; waiting for it to end\nmetafuse: interrupted\n");
+  CHECK_FALSE(std::filesystem::exists(folder.path("i.db")));
+}
+
 TEST_CASE("A search says once what is wrong with the index of several lists", "[cli][index]") {
   const TemporaryFolder folder;
   folder.write("i.db", "");

@@ -16,6 +16,7 @@
 #include "core/sqlite_database.h"
 #include "fetchers/engines/index/analysis.h"
 #include "fetchers/engines/index/document_files.h"
+#include "fetchers/engines/index/index_writing.h"
 #include "fetchers/engines/index/vector_index.h"
 #include "fetchers/model/engine.h"
 
@@ -49,6 +50,7 @@ struct IndexOptions {
   bool updates = false;          ///< stores the documents too, and updates an index that has them
   bool follows_added = false;    ///< keeps what is there, and only takes what programs added and removed
   bool defers_training = false;  ///< with it: new documents get their vectors from the words known already
+  TellWait tell_wait;            ///< as for IndexWriting::begin()
   IsInterrupted is_interrupted;  ///< called between documents; optional
   ProgressReport progress;
   DocumentFileOptions files;
@@ -65,7 +67,8 @@ struct IndexOptions {
 /// in:     documents - files and folders, as for read_documents; database - replaced as a whole
 /// errors: bad_config: an unknown language; bad_data: there is no document to index, or a named file is
 ///         damaged; no_input, also when something other than an index exists at `database`; try_again when
-///         the disk is full or is_interrupted returned true. No half-written index is left behind.
+///         the disk is full, another program is writing the index, or is_interrupted returned true. No
+///         half-written index is left behind.
 /// cost:   about 25,000 short documents per second; memory for all documents and their words
 Result<IndexReport> build_local_index(const std::string& database, const std::vector<std::string>& documents,
                                       const IndexOptions& options = {});

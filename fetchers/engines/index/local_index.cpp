@@ -1,10 +1,8 @@
-// Builds the embedded engine's index in a file beside the old one and renames it, so that a search sees
-// either the old index or the whole new one. An update works on a copy of the old index in the same way.
+// Builds the embedded engine's index in a file beside the old one, which then takes its place, so that a
+// search sees either the old index or the whole new one. An update works on a copy of the old index in the
+// same way.
 
 #include <algorithm>
-#include <cerrno>
-#include <charconv>
-#include <csignal>
 #include <filesystem>
 #include <map>
 #include <optional>
@@ -13,15 +11,14 @@
 #include <vector>
 
 #include <fmt/format.h>
-#include <unistd.h>
 
-#include "core/atomic_file.h"
 #include "core/keyed_hash.h"
 #include "core/text.h"
 #include "fetchers/engines/index/added_documents.h"
 #include "fetchers/engines/index/cosine_index.h"
 #include "fetchers/engines/index/document_files.h"
 #include "fetchers/engines/index/index_update.h"
+#include "fetchers/engines/index/index_writing.h"
 #include "fetchers/engines/index/local_engine.h"
 #include "fetchers/engines/index/passage_source.h"
 #include "fetchers/engines/index/word_lists.h"
@@ -44,25 +41,6 @@ constexpr const char* kCreateSources =
     "CREATE TABLE sources(id INTEGER PRIMARY KEY, url TEXT NOT NULL UNIQUE, file INTEGER NOT NULL, fields "
     "BLOB NOT NULL); CREATE INDEX sources_by_file ON sources(file);";
 constexpr std::size_t kProgressEvery = 1000;
-
-/// An index may replace an index or an empty file. Anything else at its path is more likely a mistyped name,
-/// and is kept.
-Result<void> check_place(const std::string& path) {
-  if (auto writable = check_writable(path); !writable) return writable;
-  std::error_code error;
-  const auto kept = [&](const std::string& what) {
-    return fail(Code::no_input, path + ": exists and is " + what);
-  };
-  if (!std::filesystem::exists(path, error)) return {};
-  if (!std::filesystem::is_regular_file(path, error)) return kept("not a regular file; name another file");
-  if (std::filesystem::is_empty(path, error)) return {};
-  TRY(auto database, open_index_file(path));
-  const auto version = index_version(database);
-  if (!version && version.error().code == Code::bad_data) return fail(Code::no_input, version.error().text);
-  if (!version) return version.error();
-  if (version->empty()) return kept("not a document index; name another file");
-  return {};
-}
 
 /// Collects each document once: the last with a given URL, in the position of the first.
 class Collector {
@@ -312,27 +290,6 @@ Result<IndexReport> write_beside(const std::string& database, const std::string&
   return report;
 }
 
-/// Removes files that killed runs left beside the index: DATABASE.new-PROCESS for processes that no
-/// longer exist.
-void remove_leftovers(const std::string& database) {
-  const std::filesystem::path path(database);
-  const std::string start = path.filename().string() + ".new-";
-  const std::filesystem::path folder = path.has_parent_path() ? path.parent_path() : ".";
-  std::vector<std::filesystem::path> gone;
-  std::error_code error;
-  for (std::filesystem::directory_iterator at(folder, error), end; !error && at != end; at.increment(error)) {
-    const std::string name = at->path().filename().string();
-    if (!name.starts_with(start)) continue;
-    pid_t process = 0;
-    // also matches "-journal" and similar files of the same process
-    const auto [rest, problem] =
-        std::from_chars(name.data() + start.size(), name.data() + name.size(), process);
-    if (problem == std::errc() && process > 0 && ::kill(process, 0) != 0 && errno == ESRCH)
-      gone.push_back(at->path());
-  }
-  for (const auto& file : gone) std::filesystem::remove(file, error);
-}
-
 bool keeps_documents(SqliteDatabase& database) {
   return finds_row(database, "SELECT 1 FROM sqlite_master WHERE name='sources'");
 }
@@ -374,14 +331,6 @@ Result<std::optional<IndexReport>> follow_beside(const std::string& database, co
   TRY(const auto all, added.since(0));
   TRY(auto anew, build_from_kept(beside, database, all, options));
   return std::optional<IndexReport>(std::move(anew));
-}
-
-/// Puts what was written beside the index into its place.
-Result<void> replace(const std::string& database, const std::string& beside) {
-  std::error_code error;
-  std::filesystem::rename(beside, database, error);
-  if (error) return fail(Code::no_input, database + ": " + error.message());
-  return {};
 }
 
 }  // namespace
@@ -433,41 +382,27 @@ Result<bool> takes_documents(const std::string& database) {
 
 Result<std::optional<IndexReport>> follow_added_documents(const std::string& database,
                                                           const FollowOptions& following) {
-  TRY_VOID(check_place(database));
   TRY(auto added, AddedDocuments::open_if_there(database));
   if (!added) return std::optional<IndexReport>();
+  TRY(auto writing, IndexWriting::begin(database, {}, following.is_interrupted));
   TRY(auto options, options_to_update(database));
   options.follows_added = true;
   options.defers_training = following.defers_training;
   options.vectors.embed = following.embed;
   options.files.threads = following.threads;
   options.is_interrupted = following.is_interrupted;
-  const std::string beside = database + ".new-" + std::to_string(::getpid());
-  auto report = follow_beside(database, beside, *added, std::move(options));
-  std::error_code error;
-  if (report && *report)
-    if (auto done = replace(database, beside); !done)
-      report = Result<std::optional<IndexReport>>(done.error());
-  if (!report || !*report) std::filesystem::remove(beside, error);
+  TRY(auto report, follow_beside(database, writing.path(), *added, std::move(options)));
+  if (report) TRY_VOID(writing.finish());
   return report;
 }
 
 Result<IndexReport> build_local_index(const std::string& database, const std::vector<std::string>& documents,
                                       const IndexOptions& options) {
-  TRY_VOID(check_place(database));
   if (!options.language.empty()) TRY_VOID(check_language(options.language));
-  const std::string beside = database + ".new-" + std::to_string(::getpid());
-  std::error_code error;
-  std::filesystem::remove(beside, error);
-  remove_leftovers(database);
-  auto written = write_beside(database, beside, documents, options);
-  if (written) {
-    const auto replaced = replace(database, beside);
-    if (replaced) return written;
-    written = Result<IndexReport>(replaced.error());
-  }
-  std::filesystem::remove(beside, error);
-  return written;
+  TRY(auto writing, IndexWriting::begin(database, options.tell_wait, options.is_interrupted));
+  TRY(auto report, write_beside(database, writing.path(), documents, options));
+  TRY_VOID(writing.finish());
+  return report;
 }
 
 }  // namespace metafuse::fetchers

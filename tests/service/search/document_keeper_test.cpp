@@ -6,6 +6,7 @@
 
 #include <catch2/catch.hpp>
 
+#include "core/atomic_file.h"
 #include "tests/support/temporary_folder.h"
 
 using namespace metafuse;
@@ -43,6 +44,23 @@ struct KeptFolder {
 };
 
 }  // namespace
+
+TEST_CASE("Folders are read later when another program is writing their index", "[service][documents]") {
+  KeptFolder kept(3600);
+  kept.folder.write("pages/a.txt", "alpha");
+  {
+    const auto held = FileLock::take(kept.folder.path("x.db.lock"), "held");
+    REQUIRE(held.has_value());
+    kept.tick(0);
+    CHECK(kept.failed == 1);
+    CHECK(kept.changed == 0);
+  }
+  kept.tick(29);
+  CHECK(kept.changed == 0);
+  kept.tick(30);
+  CHECK(kept.changed == 1);
+  CHECK(kept.documents() == 1);
+}
 
 TEST_CASE("An index has settled once, a minute after its last change", "[service][documents]") {
   KeptFolder kept(3600);

@@ -1,12 +1,18 @@
 #include <algorithm>
+#include <filesystem>
+#include <optional>
+#include <set>
 
 #include <catch2/catch.hpp>
 
+#include "core/atomic_file.h"
 #include "core/deadline.h"
 #include "core/sqlite_database.h"
 #include "core/text_file.h"
 #include "fetchers/definition/engine_file.h"
+#include "fetchers/engines/index/added_documents.h"
 #include "fetchers/engines/index/local_engine.h"
+#include "tests/support/synced_paths.h"
 #include "tests/support/temporary_folder.h"
 
 using namespace metafuse;
@@ -60,6 +66,53 @@ TEST_CASE("An index that another program has locked is not said to be damaged", 
   CHECK(index.search().text.starts_with(locked));
   CHECK(build_local_index(index.database, {index.documents}).error().text.starts_with(locked));
   REQUIRE(other->run("COMMIT;").has_value());
+}
+
+TEST_CASE("One program at a time writes an index and the next one says that it waits", "[fetchers][local]") {
+  const IndexFile index;
+  const auto files = [&] {
+    std::set<std::string> names;
+    for (const auto& entry : std::filesystem::directory_iterator(index.folder.path()))
+      names.insert(entry.path().filename().string());
+    return names;
+  };
+  std::optional<FileLock> held = *FileLock::take(index.database + ".lock", "held");
+  IndexOptions options;
+  options.is_interrupted = [] { return true; };
+  CHECK(build_local_index(index.database, {index.documents}, options).error().text == "interrupted");
+  options.is_interrupted = {};
+  std::vector<std::string> told;
+  options.tell_wait = [&](const std::string& what) {
+    told.push_back(what);
+    held.reset();
+  };
+  index.folder.write("pages.db.new-0123456789abcdef", "of a killed program");
+  index.folder.write("pages.db.new-1", "somebody's");
+  const auto built = build_local_index(index.database, {index.documents}, options);
+  if (!built) FAIL(built.error().text);
+  CHECK(told == std::vector<std::string>{"another program is writing " + index.database});
+  CHECK(built->documents == 300);
+  CHECK(files() == std::set<std::string>{"d.jsonl", "pages.db", "pages.db.new-1"});
+}
+
+TEST_CASE("An index that another program writes is left to it when nobody can be told", "[fetchers][local]") {
+  const IndexFile index;
+  REQUIRE(AddedDocuments::open(index.database).has_value());
+  const auto held = FileLock::take(index.database + ".lock", "held");
+  const auto followed = follow_added_documents(index.database, {});
+  REQUIRE(followed.has_error());
+  CHECK(followed.error().code == Code::try_again);
+  CHECK(followed.error().text ==
+        "another program is writing " + index.database + "; try again when it has ended");
+}
+
+TEST_CASE("An index takes the place of another when it is on the disk", "[fetchers][local]") {
+  const IndexFile index;
+  const test::SyncedPaths synced;
+  REQUIRE(build_local_index(index.database, {index.documents}).has_value());
+  REQUIRE(synced.paths.size() == 2);
+  CHECK(synced.paths[0].find("/pages.db.new-") != std::string::npos);
+  CHECK(synced.paths[1] == std::filesystem::canonical(index.folder.path()).string());
 }
 
 TEST_CASE("Another database is no index and is kept", "[fetchers][local]") {
