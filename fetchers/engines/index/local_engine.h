@@ -65,10 +65,10 @@ struct IndexOptions {
 /// work. Any other index is rebuilt.
 ///
 /// in:     documents - files and folders, as for read_documents; database - replaced as a whole
-/// errors: bad_config: an unknown language; bad_data: there is no document to index, or a named file is
-///         damaged; no_input, also when something other than an index exists at `database`; try_again when
-///         the disk is full, another program is writing the index, or is_interrupted returned true. No
-///         half-written index is left behind.
+/// errors: bad_config: an unknown language, or an endpoint makes the vectors and there is no `embed`;
+///         bad_data: there is no document to index, or a named file is damaged; no_input, also when something
+///         other than an index exists at `database`; try_again when the disk is full, another program is
+///         writing the index, or is_interrupted returned true. No half-written index is left behind.
 /// cost:   about 25,000 short documents per second; memory for all documents and their words
 Result<IndexReport> build_local_index(const std::string& database, const std::vector<std::string>& documents,
                                       const IndexOptions& options = {});
@@ -100,8 +100,8 @@ struct FollowOptions {
 /// lists and vectors that it has. Without an index it makes one as `metafuse init` does.
 ///
 /// out:    nullopt if there is nothing to do
-/// errors: bad_config: the index does not keep its documents (built without `updates`), or an endpoint makes
-///         its vectors and there is no `embed`; those of build_local_index()
+/// errors: bad_config: the index does not keep its documents (built without `updates`); those of
+///         build_local_index()
 /// cost:   a copy of the index; decodes and encodes the lists of the words of the changed documents
 Result<std::optional<IndexReport>> follow_added_documents(const std::string& database,
                                                           const FollowOptions& following);

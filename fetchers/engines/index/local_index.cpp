@@ -295,12 +295,15 @@ bool keeps_documents(SqliteDatabase& database) {
 }
 
 /// Documents can only be added to an index that keeps them.
-Result<void> check_keeps_documents(SqliteDatabase& database, const std::string& path,
-                                   const IndexOptions& options) {
-  if (!keeps_documents(database))
-    return fail(Code::bad_config, path +
-                                      ": this index does not keep its documents, so that none can be added; "
-                                      "build it again with metafuse index --update");
+Result<void> check_keeps_documents(SqliteDatabase& database, const std::string& path) {
+  if (keeps_documents(database)) return {};
+  return fail(Code::bad_config, path +
+                                    ": this index does not keep its documents, so that none can be added; "
+                                    "build it again with metafuse index --update");
+}
+
+/// Vectors of an endpoint need the endpoint.
+Result<void> check_embedding(const std::string& path, const IndexOptions& options) {
   if (options.vectors.source == VectorOptions::Source::endpoint && !options.vectors.embed)
     return fail(Code::bad_config, path +
                                       ": an endpoint makes its vectors; name it with `embedding:` at the "
@@ -321,7 +324,7 @@ Result<std::optional<IndexReport>> follow_beside(const std::string& database, co
     return std::optional<IndexReport>(std::move(report));
   }
   TRY(auto before, open_index(database));
-  TRY_VOID(check_keeps_documents(before, database, options));
+  TRY_VOID(check_keeps_documents(before, database));
   TRY(const std::int64_t step, added_step(before));
   TRY(const auto news, added.since(step, kMostAtOnce));
   if (news.empty() && options.defers_training) return std::optional<IndexReport>();
@@ -391,6 +394,7 @@ Result<std::optional<IndexReport>> follow_added_documents(const std::string& dat
   options.vectors.embed = following.embed;
   options.files.threads = following.threads;
   options.is_interrupted = following.is_interrupted;
+  TRY_VOID(check_embedding(database, options));
   TRY(auto report, follow_beside(database, writing.path(), *added, std::move(options)));
   if (report) TRY_VOID(writing.finish());
   return report;
@@ -399,6 +403,7 @@ Result<std::optional<IndexReport>> follow_added_documents(const std::string& dat
 Result<IndexReport> build_local_index(const std::string& database, const std::vector<std::string>& documents,
                                       const IndexOptions& options) {
   if (!options.language.empty()) TRY_VOID(check_language(options.language));
+  TRY_VOID(check_embedding(database, options));
   TRY(auto writing, IndexWriting::begin(database, options.tell_wait, options.is_interrupted));
   TRY(auto report, write_beside(database, writing.path(), documents, options));
   TRY_VOID(writing.finish());

@@ -397,3 +397,19 @@ TEST_CASE("Indexes without vectors and damaged ones are refused", "[fetchers][ve
           Code::bad_data);
   }
 }
+
+TEST_CASE("An update of an index with vectors of an endpoint needs the endpoint", "[fetchers][vectors]") {
+  IndexOptions options;
+  options.updates = true;
+  options.vectors.source = VectorOptions::Source::endpoint;
+  options.vectors.embed = [](std::span<const std::string> texts) -> Result<std::vector<std::vector<float>>> {
+    return std::vector<std::vector<float>>(texts.size(), {1, 2});
+  };
+  const VectorIndex index(kTwoTopics, options);
+  const std::string more = index.folder.write("more.jsonl", "{\"url\":\"http://new/\",\"text\":\"new\"}\n");
+  const auto updated = build_local_index(index.database, {more}, *options_to_update(index.database));
+  REQUIRE(updated.has_error());
+  CHECK(updated.error().code == Code::bad_config);
+  CHECK(updated.error().text.find("name it with `embedding:`") != std::string::npos);
+  CHECK(facts_of_index(index.database)->documents == 6);
+}
