@@ -17,8 +17,11 @@ constexpr auto kBetweenLooks = 1s;
 constexpr auto kRestAfterFailure = 30s;
 /// Corrections of queries learn new words when an index has been left alone for so long.
 constexpr auto kSettling = 60s;
-/// Latent semantic indexing is trained again when this share of the documents is new to it.
-constexpr std::size_t kOneInTen = 10;
+
+/// Latent semantic indexing is trained again when a tenth of the documents is new to it.
+bool needs_training(std::size_t folded, std::size_t documents) {
+  return folded * 10 > documents;
+}
 
 /// How serious it is that an index cannot be brought up to date: searches find nothing in one that cannot be
 /// read, and one that was built without its documents is as its owner wants it.
@@ -44,7 +47,6 @@ void DocumentKeeper::start() {
   thread_ = std::thread([this] {
     std::unique_lock lock(mutex_);
     while (!is_stopping_) {
-      has_news_ = false;
       lock.unlock();
       try {
         tick(std::chrono::steady_clock::now());
@@ -131,6 +133,7 @@ Result<DocumentState> DocumentKeeper::state(const std::string& index) {
 }
 
 void DocumentKeeper::tick(TimePoint now) {
+  has_news_ = false;  // what has come so far is taken in now
   const auto snapshot = options_.snapshot();
   std::set<std::string> indexes;
   for (const auto& [engine, vocabulary] : snapshot->engines.vocabularies)
@@ -153,7 +156,7 @@ void DocumentKeeper::keep_up(const Snapshot& snapshot, const std::string& index,
         if (documents.index == index && now >= kept.next_reading)
           return read_folders(snapshot, documents, kept, now);
       if (kept.is_behind.exchange(false)) return follow(snapshot, index, kept, true);
-      if (kept.needs_training) return follow(snapshot, index, kept, false);
+      if (kept.needs_training.value_or(false)) return follow(snapshot, index, kept, false);
       return false;
     };
     const auto done = work();
@@ -229,9 +232,15 @@ Result<bool> DocumentKeeper::follow(const Snapshot& snapshot, const std::string&
       embed != snapshot.engines.embed_texts.end())
     options.embed = embed->second;
   TRY(const auto report, fetchers::follow_added_documents(index, options));
-  if (!defers_training) kept.needs_training = false;
+  if (!defers_training) {
+    kept.needs_training = false;
+  } else if (report) {
+    kept.needs_training = needs_training(report->folded, report->documents);
+  } else if (!kept.needs_training) {  // an earlier server may have left that to do
+    const auto facts = fetchers::facts_of_index(index);
+    kept.needs_training = facts && needs_training(facts->folded, facts->documents);
+  }
   if (!report) return false;
-  if (defers_training) kept.needs_training = report->folded * kOneInTen > report->documents;
   if (report->has_more) kept.is_behind = true;
   return true;
 }

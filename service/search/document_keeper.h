@@ -75,9 +75,10 @@ class DocumentKeeper {
     explicit Kept(const std::string& index) : file(index) {}
 
     FileVersion file;
-    std::uint64_t version = 0;              ///< of the file, as searches use it
-    std::atomic<bool> is_behind = true;     ///< programs may have changed what the index does not have yet
-    bool needs_training = false;            ///< vectors wait for latent semantic indexing
+    std::uint64_t version = 0;           ///< of the file, as searches use it
+    std::atomic<bool> is_behind = true;  ///< programs may have changed what the index does not have yet
+    /// Vectors wait for latent semantic indexing; empty until that is known.
+    std::optional<bool> needs_training{};
     TimePoint next_reading{};               ///< of its folders
     std::optional<TimePoint> settles_at{};  ///< after a change
     TimePoint rests_until{};                ///< after a failure

@@ -306,7 +306,10 @@ class IndexUpdate {
     const bool is_same_kind = meta.source == wanted.source && meta.model == wanted.model;
     const bool is_due = options_.follows_added && !options_.defers_training;
     if (is_same_kind && is_untouched() && !(is_due && meta.folded > 0)) return meta.dimensions;
-    if (!is_same_kind && options_.follows_added && options_.defers_training) return meta.dimensions;
+    if (!is_same_kind && options_.follows_added && options_.defers_training) {
+      TRY(report_.folded, count_documents(database_));
+      return meta.dimensions;
+    }
     VectorWriting writing = vector_writing(options_);
     writing.last_id = static_cast<std::size_t>(last_id_);
     writing.text_of = [this](std::int64_t id) -> Result<std::string> {

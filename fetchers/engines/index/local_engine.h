@@ -35,8 +35,9 @@ struct IndexReport {
   std::size_t added = 0;       ///< this and the next two: for updates
   std::size_t changed = 0;
   std::size_t removed = 0;
-  std::size_t folded = 0;  ///< documents with vectors that latent semantic indexing was not trained on
-  bool has_more = false;   ///< there were too many changes for one update
+  /// Documents that latent semantic indexing was not trained on: all, if the index has yet to get vectors.
+  std::size_t folded = 0;
+  bool has_more = false;  ///< there were too many changes for one update
 };
 
 struct IndexOptions {
@@ -80,6 +81,7 @@ Result<IndexOptions> options_to_update(const std::string& database);
 struct IndexFacts {
   std::size_t documents = 0;
   std::int64_t added_step = 0;  ///< the last change of AddedDocuments that it has
+  std::size_t folded = 0;       ///< as in IndexReport
 };
 
 /// What an index says of itself; zeros if it does not exist.

@@ -373,6 +373,9 @@ Result<IndexFacts> facts_of_index(const std::string& database) {
   TRY(auto index, open_index(database));
   TRY(facts.added_step, added_step(index));
   TRY(facts.documents, count_documents(index));
+  TRY(const auto meta, read_vector_meta(index, database));
+  const bool has_none = meta.source == VectorOptions::Source::none && wants_vectors(index);
+  facts.folded = has_none ? facts.documents : meta.folded;
   return facts;
 }
 

@@ -45,6 +45,42 @@ struct KeptFolder {
 
 }  // namespace
 
+TEST_CASE("An index that begins with one document is trained by the server that adds more or by the next",
+          "[service][documents]") {
+  const test::TemporaryFolder folder;
+  const std::string index = folder.path("x.db");
+  auto snapshot = std::make_shared<Snapshot>();
+  snapshot->engines.vocabularies["local"] = std::make_shared<IndexVocabulary>(index);
+  const DocumentKeeperOptions options = {[&] { return snapshot; }, [] {}, [] {},
+                                         [](Log::Level, std::string_view, const JsonObject&) {}};
+  const auto untrained = [&] { return fetchers::facts_of_index(index)->folded; };
+  const auto page = [](int i) {
+    fetchers::SourceDocument document;
+    document.url = "http://" + std::to_string(i) + ".example/";
+    document.fields = {{"title", "page"}, {"text", "an otter swims in rivers and lakes"}};
+    return document;
+  };
+  const auto now = std::chrono::steady_clock::time_point() + std::chrono::hours(1);
+  std::vector<fetchers::SourceDocument> documents = {page(0)};
+  {
+    DocumentKeeper keeper(options);
+    REQUIRE(keeper.put(index, documents).has_value());
+    keeper.tick(now);
+    CHECK(untrained() == 1);
+    for (int i = 1; i < 20; ++i) documents.push_back(page(i));
+    REQUIRE(keeper.put(index, documents).has_value());
+    keeper.tick(now + seconds(1));
+    CHECK(untrained() == 20);
+    if (GENERATE(true, false)) {
+      keeper.tick(now + seconds(2));
+      CHECK(untrained() == 0);
+    }
+  }
+  DocumentKeeper next(options);
+  for (int second = 3; second < 5; ++second) next.tick(now + seconds(second));
+  CHECK(untrained() == 0);
+}
+
 TEST_CASE("Folders are read later when another program is writing their index", "[service][documents]") {
   KeptFolder kept(3600);
   kept.folder.write("pages/a.txt", "alpha");
@@ -84,9 +120,11 @@ TEST_CASE("An index has settled once, a minute after its last change", "[service
   kept.tick(600);
   CHECK(kept.changed == 2);
   CHECK(kept.documents() == 2);
-  kept.tick(659);
-  CHECK(kept.settled == 1);
+  kept.tick(601);  // it gets vectors
+  CHECK(kept.changed == 3);
   kept.tick(660);
+  CHECK(kept.settled == 1);
+  kept.tick(661);
   CHECK(kept.settled == 2);
   CHECK(kept.failed == 0);
 }

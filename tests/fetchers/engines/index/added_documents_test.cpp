@@ -305,6 +305,33 @@ TEST_CASE("A document whose fields no index could have is refused with the other
   CHECK(refused("one_more", false).find("more than 64 different fields") != std::string::npos);
 }
 
+TEST_CASE("An index that begins with one document gets vectors when there are more",
+          "[fetchers][local][update]") {
+  const test::TemporaryFolder folder;
+  const std::string database = folder.path("x.db");
+  auto added = AddedDocuments::open(database);
+  REQUIRE(added.has_value());
+  REQUIRE(added->put(std::vector{page("http://first/", "One", "the first document")}).has_value());
+  REQUIRE(follow_added_documents(database, {}).has_value());
+  std::vector<SourceDocument> more;
+  for (int i = 0; i < 12; ++i)
+    more.push_back(page("http://" + std::to_string(i) + "/", "Otters " + std::to_string(i),
+                        "An otter swims in rivers and lakes."));
+  REQUIRE(added->put(more).has_value());
+  const auto followed = follow_added_documents(database, {});
+  REQUIRE(followed.has_value());
+  CHECK((*followed)->folded == 13);
+  CHECK(facts_of_index(database)->folded == 13);  // also for a server that starts now
+  FollowOptions training;
+  training.defers_training = false;
+  const auto trained = follow_added_documents(database, training);
+  REQUIRE(trained.has_value());
+  CHECK((*trained)->folded == 0);
+  CHECK(facts_of_index(database)->folded == 0);
+  VectorEngine meaning({database, 0.01, ""});
+  CHECK(found_by(meaning, "rivers", std::span<const float>()).size() == 12);
+}
+
 TEST_CASE("To follow what programs added writes nothing where they never did", "[fetchers][local][update]") {
   KeptIndex kept;
   kept.options.updates = GENERATE(true, false);
