@@ -17,7 +17,7 @@ constexpr std::size_t kLengthsInRow = 16384;
 constexpr std::size_t kMaxTermsKept = 2000;  ///< per document: the most frequent
 
 std::string version_of(const DocumentLengths& lengths) {
-  std::uint64_t checksum = 0;
+  std::uint64_t checksum = lengths.lengths.size() + 1;  // of documents without words it would stay 0
   for (const std::uint32_t length : lengths.lengths) checksum = (checksum ^ length) * 0x9e3779b97f4a7c15;
   return fmt::format("{} {} {:x}", lengths.documents, lengths.words, checksum);
 }

@@ -115,6 +115,37 @@ TEST_CASE("An index takes the place of another when it is on the disk", "[fetche
   CHECK(synced.paths[1] == std::filesystem::canonical(index.folder.path()).string());
 }
 
+TEST_CASE("An engine does not take the lengths of documents whose numbers have changed",
+          "[fetchers][local]") {
+  const test::TemporaryFolder folder;
+  const std::string database = folder.path("x.db");
+  const auto line = [](const std::string& name, const std::string& text) {
+    return "{\"url\":\"http://" + name + "/\",\"text\":\"" + text + "\"}\n";
+  };
+  const std::string kept = line("b", "tea") + line("c", "tea with milk and sugar and a spoon and a biscuit");
+  IndexOptions options;
+  options.updates = true;
+  const auto build = [&](const std::string& lines) {
+    const auto built = build_local_index(database, {folder.write("d.jsonl", lines)}, options);
+    if (!built) FAIL(built.error().text);
+  };
+  const auto scores = [](LocalEngine& engine) {
+    const auto list = engine.search("tea", 30, 0, Deadline(machine_clock(), std::chrono::seconds(5)));
+    if (!list) FAIL(list.error().text);
+    std::vector<double> out;
+    for (const Hit& hit : list->hits) out.push_back(*hit.score);
+    return out;
+  };
+  build(line("a", "gone") + kept);
+  build(kept);  // the others keep their numbers
+  LocalEngine engine({database, {}});
+  const auto before = scores(engine);
+  REQUIRE(before.size() == 2);
+  options.updates = false;
+  build(kept);
+  CHECK(scores(engine) == before);
+}
+
 TEST_CASE("Another database is no index and is kept", "[fetchers][local]") {
   const IndexFile index;
   const std::string path = index.folder.path("other.db");
