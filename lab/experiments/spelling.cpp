@@ -91,9 +91,12 @@ SpellingCounts count_corrections(const service::Vocabulary& vocabulary, fetchers
   SpellingCounts counts;
   /// The query that is searched, and the one that is told.
   const auto corrected = [&](const std::string& query) {
-    const auto out = vocabulary.correct(query, [&](const std::vector<std::vector<std::string>>& groups) {
-      return counter.documents_with(groups, kMostCounted);
-    });
+    const auto out = vocabulary.correct(
+        query,
+        [&](const std::vector<std::vector<std::string>>& groups) {
+          return counter.documents_with(groups, kMostCounted);
+        },
+        [&](const std::string& word) { return counter.is_stop_word(word); });
     const std::string told = out ? out->text : query;
     return std::pair(out && out->is_sure ? told : query, told);
   };

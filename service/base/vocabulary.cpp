@@ -246,8 +246,8 @@ struct TypedWord {
   std::string folded;
 };
 
-/// The words outside of conditions.
-std::vector<TypedWord> plain_words(const templates::TypedQuery& typed) {
+/// The words outside of conditions, without stop words if others remain.
+std::vector<TypedWord> plain_words(const templates::TypedQuery& typed, const IsStopWord& is_stop_word) {
   std::vector<TypedWord> out;
   const std::string& text = typed.text;
   for (std::size_t begin = 0; begin < text.size();) {
@@ -259,6 +259,8 @@ std::vector<TypedWord> plain_words(const templates::TypedQuery& typed) {
       out.push_back({begin, end, folded_text(text.substr(begin, end - begin))});
     begin = end + 1;
   }
+  const auto is_one = [&](const TypedWord& word) { return is_stop_word && is_stop_word(word.folded); };
+  if (!std::all_of(out.begin(), out.end(), is_one)) std::erase_if(out, is_one);
   return out;
 }
 
@@ -301,17 +303,32 @@ Vocabulary::Mending Vocabulary::mend(std::vector<Doubt> doubts, std::vector<std:
   return best;
 }
 
-bool Vocabulary::is_right(std::string_view query, const CountDocuments& documents_with) {
+/// Replaces the one doubtful word that leads to the most documents.
+Vocabulary::Mending Vocabulary::mend_one(std::vector<Doubt> doubts,
+                                         const std::vector<std::vector<std::string>>& groups,
+                                         const CountDocuments& documents_with) {
+  Mending best;
+  for (Doubt& doubt : doubts) {
+    doubt.near.resize(std::min(doubt.near.size(), kMostNear[0] / doubts.size()));
+    Mending one = mend({std::move(doubt)}, groups, documents_with);
+    if (!one.by.empty() && one.is_better_than(best)) best = std::move(one);
+  }
+  return best;
+}
+
+bool Vocabulary::is_right(std::string_view query, const CountDocuments& documents_with,
+                          const IsStopWord& is_stop_word) {
   if (query.size() > kMostTypedBytes) return true;
-  const auto words = plain_words(templates::parse_typed_query(query));
+  const auto words = plain_words(templates::parse_typed_query(query), is_stop_word);
   return words.empty() || words.size() > kMostCorrectedWords || documents_with(groups_of(words)) > 0;
 }
 
 std::optional<CorrectedQuery> Vocabulary::correct(std::string_view query,
-                                                  const CountDocuments& documents_with) const {
-  if (words_.empty() || is_right(query, documents_with)) return std::nullopt;
+                                                  const CountDocuments& documents_with,
+                                                  const IsStopWord& is_stop_word) const {
+  if (words_.empty() || is_right(query, documents_with, is_stop_word)) return std::nullopt;
   const templates::TypedQuery typed = templates::parse_typed_query(query);
-  const std::vector<TypedWord> words = plain_words(typed);
+  const std::vector<TypedWord> words = plain_words(typed, is_stop_word);
   const auto groups = groups_of(words);
   std::vector<Doubt> unknown;
   std::vector<Doubt> known;
@@ -320,14 +337,11 @@ std::optional<CorrectedQuery> Vocabulary::correct(std::string_view query,
     const std::size_t count = count_of(words[i].folded);
     (count == 0 ? unknown : known).push_back({i, count, nearest(words[i].folded)});
   }
-  Mending best = mend(unknown, groups, documents_with);
-  if (unknown.empty()) {
-    for (Doubt& doubt : known) {
-      doubt.near.resize(std::min(doubt.near.size(), kMostNear[0] / known.size()));
-      Mending one = mend({doubt}, groups, documents_with);
-      if (!one.by.empty() && one.is_better_than(best)) best = std::move(one);
-    }
-  }
+  if (is_stop_word)
+    for (Doubt& doubt : known)
+      std::erase_if(doubt.near, [&](const Word* word) { return is_stop_word(word->text); });
+  Mending best = unknown.empty() ? mend_one(std::move(known), groups, documents_with)
+                                 : mend(unknown, groups, documents_with);
   CorrectedQuery out{typed.text, !best.by.empty()};
   if (best.by.empty()) {
     for (Doubt& doubt : unknown)

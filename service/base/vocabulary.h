@@ -20,6 +20,9 @@ using WordCount = std::pair<std::string, std::size_t>;
 /// How many documents contain at least one word of every group.
 using CountDocuments = std::function<std::size_t(const std::vector<std::vector<std::string>>& groups)>;
 
+/// Whether searches leave a word out if others are asked for.
+using IsStopWord = std::function<bool(const std::string& folded)>;
+
 /// Which of several titles completes a prefix first: the one whose completed word most documents contain,
 /// then the shortest; or the one that was given first.
 enum class TitleOrder : std::uint8_t { by_frequency, as_given };
@@ -57,15 +60,19 @@ class Vocabulary {
   /// Candidates are compared by the number of such documents, then by how common they are. If there is no
   /// candidate, each unknown word becomes the most common known word one error away. A word is also known if
   /// its singular or plural is. Words with digits, of fewer than three letters, in quotes, in fields and in
-  /// exclusions are never replaced.
+  /// exclusions are never replaced. Stop words beside others neither count nor are replaced, and none takes
+  /// the place of a known word, because searches do not ask for them.
   ///
-  /// in:     documents_with - how many documents contain a word of each group; called at most about 70 times
+  /// in:     documents_with - how many documents contain a word of each group; called at most about 70 times;
+  ///         is_stop_word - empty: there are none
   /// source: Wolf Garbe's SymSpell for the words one error away: a table of all forms with one letter left
   ///         out, in which the forms of both words meet
-  std::optional<CorrectedQuery> correct(std::string_view query, const CountDocuments& documents_with) const;
+  std::optional<CorrectedQuery> correct(std::string_view query, const CountDocuments& documents_with,
+                                        const IsStopWord& is_stop_word = {}) const;
 
   /// Whether there is nothing to correct: no plain words, too many, or some document has them all.
-  static bool is_right(std::string_view query, const CountDocuments& documents_with);
+  static bool is_right(std::string_view query, const CountDocuments& documents_with,
+                       const IsStopWord& is_stop_word = {});
 
   std::size_t titles() const { return titles_.size(); }
   std::size_t words() const { return words_.size(); }
@@ -110,6 +117,8 @@ class Vocabulary {
   };
   static Mending mend(std::vector<Doubt> doubts, std::vector<std::vector<std::string>> groups,
                       const CountDocuments& documents_with);
+  static Mending mend_one(std::vector<Doubt> doubts, const std::vector<std::vector<std::string>>& groups,
+                          const CountDocuments& documents_with);
   /// A title that contains the typed text at the beginning of a word.
   struct Candidate {
     WordStart start;

@@ -314,9 +314,10 @@ std::optional<CorrectedQuery> IndexVocabulary::correct(std::string_view query) c
   const auto documents_with = [&](const std::vector<std::vector<std::string>>& groups) {
     return counter->documents_with(groups, kMostCounted);
   };
+  const auto is_stop_word = [&](const std::string& word) { return counter->is_stop_word(word); };
   // most queries need no vocabulary
-  if (Vocabulary::is_right(query, documents_with)) return std::nullopt;
-  return get().correct(query, documents_with);
+  if (Vocabulary::is_right(query, documents_with, is_stop_word)) return std::nullopt;
+  return get().correct(query, documents_with, is_stop_word);
 }
 
 std::string text_etag(std::string_view text) {

@@ -102,16 +102,21 @@ std::vector<QueryReader::Text> QueryReader::words_of(const std::string& text) co
   return words;
 }
 
-bool QueryReader::is_stop_word(const std::string& folded) const {
+bool QueryReader::is_stop_word(const std::string& text) const {
+  const auto words = words_of(text);
+  return words.size() == 1 && is_stop_word(words.front());
+}
+
+bool QueryReader::is_stop_word(const Text& word) const {
   return std::any_of(stop_words_.begin(), stop_words_.end(),
-                     [&](const StopWords& words) { return words.contains(folded); });
+                     [&](const StopWords& words) { return words.contains(word.folded); });
 }
 
 /// Whether a query has a word that is no stop word, outside the parts that must not match.
 bool QueryReader::says_something(const QueryNode& node) const {
   if (node.kind == QueryNode::Kind::text) {
     const auto words = words_of(node.text);
-    return words.size() > 1 || (words.size() == 1 && (node.is_beginning || !is_stop_word(words[0].folded)));
+    return words.size() > 1 || (words.size() == 1 && (node.is_beginning || !is_stop_word(words[0])));
   }
   if (node.kind == QueryNode::Kind::without) return says_something(node.children.front());
   return std::any_of(node.children.begin(), node.children.end(),
@@ -164,8 +169,7 @@ std::string QueryReader::beginning_of(const std::string& folded) {
 bool QueryReader::add_text(const QueryNode& node, AskedQuery& asked, bool is_alternative, Condition& out) {
   const auto words = words_of(node.text);
   if (words.empty()) return false;
-  if (words.size() == 1 && !node.is_beginning && drops_stop_words_ && is_stop_word(words[0].folded))
-    return false;
+  if (words.size() == 1 && !node.is_beginning && drops_stop_words_ && is_stop_word(words[0])) return false;
   const bool has_pieces = words.size() > 1 && words[0].is_piece;
   const bool is_bag = kind_ == WordKind::parts || (has_pieces && is_alternative && !node.is_quoted);
   // every character begins a word of the index, but few are words
@@ -245,12 +249,12 @@ bool QueryReader::add(const QueryNode& node, AskedQuery& asked, bool is_alternat
   return true;
 }
 
-Result<AskedQuery> QueryReader::read(std::string_view query) {
+Result<AskedQuery> QueryReader::read(std::string_view query, bool keeps_stop_words) {
   const auto read = read_word_query(query, columns_);
   if (!read) return fail(read.error().code, "the index does not understand the query: " + read.error().text);
   const QueryNode& node = *read;
   AskedQuery asked;
-  drops_stop_words_ = says_something(node);
+  drops_stop_words_ = !keeps_stop_words && says_something(node);
   asked.is_empty = !add(node, asked, true, asked.root);
   return asked;
 }

@@ -53,10 +53,13 @@ class QueryReader {
   /// in:     languages - of the documents, the most frequent first; a word counts in the form of each
   QueryReader(WordKind kind, const std::vector<std::string>& languages, std::vector<std::string> columns);
 
-  /// Stop words are left out where other words remain; in phrases they stay. A word without letters and
-  /// digits is left out as well.
+  /// A word without letters and digits is left out.
+  /// in:     keeps_stop_words - else they are left out where other words remain; in phrases they always stay
   /// errors: bad_data: what is wrong with the query
-  Result<AskedQuery> read(std::string_view query);
+  Result<AskedQuery> read(std::string_view query, bool keeps_stop_words = false);
+
+  /// Whether a text is a single stop word.
+  bool is_stop_word(const std::string& text) const;
 
   /// The forms of all stop words.
   const std::set<std::string>& stop_forms();
@@ -69,11 +72,11 @@ class QueryReader {
   };
 
   std::vector<Text> words_of(const std::string& text) const;
+  bool is_stop_word(const Text& word) const;
   bool says_something(const QueryNode& node) const;
   bool add(const QueryNode& node, AskedQuery& asked, bool is_alternative, Condition& out);
   bool add_text(const QueryNode& node, AskedQuery& asked, bool is_alternative, Condition& out);
   bool add_near(const QueryNode& node, AskedQuery& asked, Condition& out);
-  bool is_stop_word(const std::string& folded) const;
   AskedForms forms_of(const std::string& folded);
   Condition phrase_of(const std::vector<Text>& words, ColumnSet columns, AskedQuery& asked);
   std::string beginning_of(const std::string& folded);

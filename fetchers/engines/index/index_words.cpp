@@ -112,11 +112,15 @@ std::size_t IndexCounter::documents_with(const std::vector<std::vector<std::stri
     for (std::size_t i = 0; i < group.size(); ++i) query += (i > 0 ? " OR " : "") + as_string(group[i]);
     query += ')';
   }
-  const auto asked = reader_.handle->queries.read(query);
+  const auto asked = reader_.handle->queries.read(query, true);
   if (!asked) return 0;
   const Deadline deadline(machine_clock(), std::chrono::seconds(1));
   const auto found = find_best(reader_.handle->lists, *reader_.handle->lengths, *asked, {}, most, deadline);
   return found ? found->size() : 0;
+}
+
+bool IndexCounter::is_stop_word(const std::string& word) const {
+  return reader_.handle->queries.is_stop_word(word);
 }
 
 Result<std::vector<std::int64_t>> IndexCounter::ids_of(std::span<const std::string> urls) {

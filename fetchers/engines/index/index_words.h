@@ -44,9 +44,12 @@ class IndexCounter {
   ~IndexCounter();
   IndexCounter(IndexCounter&&) noexcept;
 
-  /// The number of documents that contain at least one word of every group, at most `most`. Also 0 if the
-  /// index cannot tell.
+  /// The number of documents that contain at least one word of every group, stop words too, at most `most`.
+  /// Also 0 if the index cannot tell.
   std::size_t documents_with(const std::vector<std::vector<std::string>>& groups, std::size_t most);
+
+  /// Whether searches leave a word out if others are asked for.
+  bool is_stop_word(const std::string& word) const;
 
   /// As ids_of_results().
   Result<std::vector<std::int64_t>> ids_of(std::span<const std::string> urls);

@@ -11,6 +11,7 @@
 
 #include "core/json.h"
 #include "core/random.h"
+#include "fetchers/engines/index/local_engine.h"
 #include "service/api/handlers.h"
 #include "service/config/engines.h"
 #include "service/search/shown_results.h"
@@ -129,6 +130,47 @@ TEST_CASE("A typing error is corrected to a word that occurs with the other word
   CHECK(correct("x2 v8") == "as typed");
   CHECK(correct("qqqqq zzzzz") == "as typed");
   CHECK(Vocabulary({}, {}).correct("imgae", count_in(documents)) == std::nullopt);
+}
+
+TEST_CASE("Stop words beside other words neither make a query wrong nor are corrected",
+          "[service][vocabulary]") {
+  const std::vector<std::set<std::string>> documents = {
+      {"mint"}, {"what", "is", "mind"}, {"then", "mint"}, {"hen"}, {"who"}};
+  const Vocabulary vocabulary(
+      {}, {{"mint", 2}, {"what", 50}, {"mind", 40}, {"then", 50}, {"hen", 1}, {"who", 9}});
+  const std::set<std::string> stop_words = {"what", "is", "then", "who", "whom"};
+  const auto correct = [&](std::string_view query) {
+    const auto corrected = vocabulary.correct(
+        query, count_in(documents), [&](const std::string& word) { return stop_words.contains(word); });
+    return corrected ? corrected->text : "as typed";
+  };
+  CHECK(correct("what is mint") == "as typed");
+  CHECK(correct("what is mimt") == "what is mint");
+  CHECK(correct("What is mint") == "as typed");
+  CHECK(correct("hen mint") == "as typed");  // "then" would ask for nothing
+  CHECK(correct("who") == "as typed");       // alone, it counts
+  CHECK(correct("whom") == "who");
+}
+
+TEST_CASE("A query of an embedded index is right without its stop words", "[service][vocabulary]") {
+  const TemporaryFolder folder;
+  std::string lines;
+  for (int i = 0; i < 30; ++i)
+    lines += "{\"url\":\"http://" + std::to_string(i) + "/\",\"title\":\"Thoughts " + std::to_string(i) +
+             "\",\"text\":\"what is on the mind of the people and what is not\"}\n";
+  lines += "{\"url\":\"http://mint/\",\"title\":\"Mint\",\"text\":\"A herb of gardens\"}\n";
+  fetchers::IndexOptions options;
+  options.language = "en";
+  if (GENERATE(true, false)) options.kinds = {fetchers::WordKind::words};
+  const std::string database = folder.path("x.db");
+  REQUIRE(fetchers::build_local_index(database, {folder.write("d.jsonl", lines)}, options).has_value());
+  const service::IndexVocabulary vocabulary(database);
+  CHECK(vocabulary.correct("what is mint") == std::nullopt);
+  CHECK(vocabulary.correct("what is on the mind") == std::nullopt);
+  const auto corrected = vocabulary.correct("what is mnit");
+  REQUIRE(corrected.has_value());
+  CHECK(corrected->text == "what is mint");
+  CHECK(corrected->is_sure);
 }
 
 TEST_CASE("Earlier queries of the domain are suggested before those of engines", "[service][suggest]") {

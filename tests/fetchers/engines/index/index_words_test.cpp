@@ -63,6 +63,28 @@ TEST_CASE("Documents are counted by groups of words with any characters in them"
   CHECK(counter->documents_with({{"editor"}}, 10) == 2);
 }
 
+TEST_CASE("Stop words are told and counted like other words", "[fetchers][local]") {
+  const test::TemporaryFolder folder;
+  const WordKind kind = GENERATE(WordKind::words, WordKind::stems);
+  const std::string database = folder.path("x.db");
+  IndexOptions options;
+  options.kinds = {kind};
+  options.language = "en";
+  const std::string documents =
+      "{\"url\":\"http://a/\",\"text\":\"mint\"}\n{\"url\":\"http://b/\",\"text\":\"what a mind\"}\n";
+  REQUIRE(build_local_index(database, {folder.write("d.jsonl", documents)}, options).has_value());
+  auto counter = IndexCounters(database).take();
+  REQUIRE(counter.has_value());
+  CHECK(counter->is_stop_word("what"));
+  CHECK(counter->is_stop_word("what's"));
+  CHECK_FALSE(counter->is_stop_word("mint"));
+  CHECK_FALSE(counter->is_stop_word("what a"));
+  CHECK_FALSE(counter->is_stop_word(""));
+  CHECK(counter->documents_with({{"what", "whats"}, {"mint", "mints"}}, 10) == 0);
+  CHECK(counter->documents_with({{"what", "whats"}, {"mind", "minds"}}, 10) == 1);
+  CHECK(counter->documents_with({{"what", "whats"}}, 10) == 1);
+}
+
 TEST_CASE("An index tells which of its documents contain a word or a phrase", "[fetchers][local]") {
   const bool updates = GENERATE(false, true);
   const test::TemporaryFolder folder;
