@@ -15,6 +15,7 @@
 #include "core/sqlite_database.h"
 #include "fetchers/engines/index/added_documents.h"
 #include "fetchers/engines/index/document_files.h"
+#include "fetchers/engines/index/document_writer.h"
 #include "fetchers/engines/index/index_shape.h"
 #include "fetchers/engines/index/list_builder.h"
 #include "fetchers/engines/index/local_engine.h"
@@ -36,34 +37,6 @@ std::string text_of(const SourceDocument& document);
 
 /// What the options say about the writing of vectors, without the documents.
 VectorWriting vector_writing(const IndexOptions& options);
-
-/// A document's texts and numbers as the table `sources` keeps them: fields_as_json(), compressed if long.
-std::string kept_fields(const SourceDocument& document);
-
-/// Reads kept_fields().
-/// in:     path - of the index, for errors
-/// errors: bad_data: damaged
-Result<SourceDocument> kept_document(std::string_view kept, const std::string& path);
-
-/// Inserts and removes documents in an index, all but their words.
-class DocumentWriter {
- public:
-  /// in:     stores_sources - the index has the table `sources`
-  /// errors: those of SQLite
-  static Result<DocumentWriter> make(SqliteDatabase& database, const IndexShape& shape, bool stores_sources);
-
-  /// Stores what a result shows, and the numbers. The date is the field `date`, else `published`;
-  /// the language is `language`, else `lang`.
-  /// in:     file - the number of the document's file
-  Result<void> insert(std::int64_t id, const SourceDocument& document, std::int64_t file);
-  Result<void> remove(std::int64_t id);
-
- private:
-  IndexShape shape_;
-  std::optional<SqliteStatement> source_;
-  SqliteStatement page_, text_, number_;
-  std::vector<SqliteStatement> no_rows_;  ///< delete the rows of a document
-};
 
 /// Reads the documents of all files and folders; `take` is not called after an interruption.
 ///
