@@ -49,13 +49,13 @@ class IndexUpdate {
     TRY_VOID(
         database_.run("BEGIN; CREATE TEMP TABLE seen(id INTEGER PRIMARY KEY);"
                       "CREATE TEMP TABLE gone(id INTEGER PRIMARY KEY);"
-                      "CREATE TEMP TABLE known_files(id INTEGER PRIMARY KEY);"));
+                      "CREATE TEMP TABLE known_files(id INTEGER PRIMARY KEY, position INTEGER);"));
     if (!options_.follows_added) TRY_VOID(renew_file_keys(database_));
     TRY_VOID(database_.run(kCreateLeftOut));
     TRY(writer_, DocumentWriter::make(database_, shape_, true));
     TRY(file_, database_.prepare("SELECT id, stamp, coalesce(why, '') FROM files LEFT JOIN left_out ON "
                                  "left_out.file = files.id WHERE path=?"));
-    TRY(know_, database_.prepare("INSERT OR IGNORE INTO temp.known_files VALUES(?)"));
+    TRY(know_, database_.prepare("INSERT OR REPLACE INTO temp.known_files VALUES(?, ?)"));
     TRY(insert_file_, database_.prepare("INSERT INTO files VALUES(?, ?, '')"));
     TRY(stamp_file_, database_.prepare("UPDATE files SET stamp=? WHERE id=?"));
     TRY(leave_out_, database_.prepare("INSERT OR REPLACE INTO left_out VALUES(?, ?)"));
@@ -77,10 +77,15 @@ class IndexUpdate {
   bool needs_rebuild() const { return needs_rebuild_; }
 
   /// Keeps the documents of a file that is as it was, and says what was left out of it; nullopt for others.
+  /// Asked in the order of the files.
   std::optional<std::string> known(const std::string& path, const std::string& stamp) {
+    const std::int64_t position = ++asked_;
     auto file = stored_file(path);
-    if (!file || stamp.empty() || file->stamp != stamp) return std::nullopt;
-    static_cast<void>(know_.run(file->number));
+    if (!file || stamp.empty() || file->stamp != stamp) {
+      positions_[path] = position;
+      return std::nullopt;
+    }
+    static_cast<void>(know_.run(file->number, position));
     return std::move(file->left_out);
   }
 
@@ -115,7 +120,12 @@ class IndexUpdate {
                         found->integer(2)};
     find_.reset();
     TRY_VOID(see_.run(stored.id));
-    if (stored.file != file) TRY_VOID(move(stored, file));
+    if (stored.file != file) {
+      TRY_VOID(forget_stamps(stored.file, file));
+      TRY(const bool is_passed_over, comes_before_known(document.file, stored.file));
+      if (is_passed_over) return {};
+      TRY_VOID(move_.run(file, stored.id));
+    }
     return stored.fields == kept_fields(document) ? Result<void>() : replace(stored, document, file);
   }
 
@@ -201,10 +211,20 @@ class IndexUpdate {
   }
 
   /// If two files have a document, each update reads both, so that the last of them always counts.
-  Result<void> move(const Stored& stored, std::int64_t file) {
-    if (stored.file != 0 && file != 0)
-      for (const std::int64_t one : {stored.file, file}) TRY_VOID(stamp_file_.run(std::string_view(), one));
-    return move_.run(file, stored.id);
+  Result<void> forget_stamps(std::int64_t a, std::int64_t b) {
+    if (a != 0 && b != 0)
+      for (const std::int64_t one : {a, b}) TRY_VOID(stamp_file_.run(std::string_view(), one));
+    return {};
+  }
+
+  /// Whether a file that is not read again comes after another, so that its document counts.
+  Result<bool> comes_before_known(const std::string& path, std::int64_t known) {
+    const auto position = positions_.find(path);
+    if (position == positions_.end()) return false;
+    TRY(auto behind, database_.prepare("SELECT 1 FROM temp.known_files WHERE id=? AND position > ?"));
+    behind.bind(known, position->second);
+    TRY(const auto row, behind.next());
+    return row.has_value();
   }
 
   Result<void> replace(const Stored& stored, const SourceDocument& document, std::int64_t file) {
@@ -331,7 +351,9 @@ class IndexUpdate {
   IndexShape shape_;
   DocumentWriter writer_;
   SqliteStatement file_, know_, insert_file_, stamp_file_, leave_out_, take_in_, find_, move_, see_, source_;
-  std::map<std::string, std::int64_t> files_;  ///< numbers of those whose documents were read
+  std::map<std::string, std::int64_t> files_;      ///< numbers of those whose documents were read
+  std::int64_t asked_ = 0;                         ///< how many files known() was asked about
+  std::map<std::string, std::int64_t> positions_;  ///< in their order, of those that are read
   std::set<std::uint32_t> renewed_;
   std::map<std::uint32_t, SourceDocument> before_;  ///< changed and removed documents as they were
   std::uint32_t last_id_ = 0;

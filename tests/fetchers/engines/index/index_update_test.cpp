@@ -174,6 +174,32 @@ TEST_CASE("Of a document that two files have, an update finds the last", "[fetch
   CHECK(files.found("early") == FoundAfter{"http://a/"});
 }
 
+TEST_CASE("A file that newly has a document of a later one, which has not changed, does not take it",
+          "[fetchers][local][update]") {
+  UpdatedFolder files;
+  files.write("b.jsonl", line_of("b", "early"));
+  files.write("d.jsonl", line_of("d", "later") + line_of("x", "later"));
+  files.update();
+  files.write("a.jsonl", line_of("a", "new") + line_of("x", "new"));
+  files.write("b.jsonl", line_of("b", "changed") + line_of("x", "changed"));
+  for (int round = 0; round < 2; ++round) {
+    INFO(round);
+    const auto report = files.update();
+    CHECK(report.is_update);
+    CHECK(report.documents == 4);
+    CHECK(files.found("later") == FoundAfter{"http://d/", "http://x/"});
+    CHECK(files.found("new") == FoundAfter{"http://a/"});
+    CHECK(files.found("changed") == FoundAfter{"http://b/"});
+  }
+  files.write("e.jsonl", line_of("x", "last"));
+  files.update();
+  CHECK(files.found("last") == FoundAfter{"http://x/"});
+  std::filesystem::remove(files.folder.path("pages/e.jsonl"));
+  files.write("d.jsonl", line_of("d", "later"));
+  files.update();
+  CHECK(files.found("changed") == FoundAfter{"http://b/", "http://x/"});
+}
+
 TEST_CASE("An index in a language that was found is updated in place, with stems or without",
           "[fetchers][local][update]") {
   const std::string english =
