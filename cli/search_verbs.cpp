@@ -214,7 +214,7 @@ std::string with_matches(const std::string& text, const std::vector<service::Fol
 }
 
 /// "2 more like this: PATH, PATH".
-void print_folded(const std::vector<Hit>& hits, std::string_view what) {
+void print_folded(const std::vector<service::FoldedHit>& hits, std::string_view what) {
   if (hits.empty()) return;
   constexpr std::size_t kShown = 3;
   std::string where;

@@ -73,6 +73,8 @@ struct FetchedList {
   int requests = 0;            ///< sent for it over HTTP while it was waited for; none by a replay
   bool lacks_pages = false;    ///< not all of its pages arrived in time
   bool is_left_early = false;  ///< it took longer than usual, but not longer than the engine may take
+  /// How many of the hits came with each window of results, if several were asked for; else empty.
+  std::vector<std::size_t> in_window{};
 
   bool has_failed() const { return failure != Failure::none; }
 };

@@ -5,9 +5,9 @@
 
 #include "core/digest.h"
 #include "service/learning/shown_searches.h"
-#include "service/search/list_fusion.h"
 #include "service/search/reasons.h"
 #include "service/search/relevance_cut.h"
+#include "service/search/result_pages.h"
 #include "service/search/result_passages.h"
 #include "service/search/second_stage.h"
 
@@ -81,7 +81,7 @@ OrRefusal<FoundSearch> Finder::find_typed(const Exchange& exchange, const Wanted
       events.on_partial(*for_reader(plan, wanted, std::make_shared<const SearchAnswer>(so_far)), arrived,
                         lists);
     };
-  auto answer = search(plan, wanted.sites, on_partial);
+  auto answer = search(plan, wanted, on_partial);
   if (!answer) return refusal(answer.error());
   FoundSearch found{for_reader(plan, wanted, std::move(*answer)), &domain, {}, {}, clock_.now()};
   if (wanted.limit > 0) found.shown = shown_results(*found.answer, wanted.first, wanted.limit, wanted.sites);
@@ -114,12 +114,19 @@ void Finder::charge_further_lists(const SearchPlan& plan, const SearchAnswer& an
   while (further > 0 && !gate_.admit_search(plan.exchange, 1, plan.prepared.request.has_raw())) --further;
 }
 
-Result<SharedAnswer> Finder::search(const SearchPlan& plan, const SitePreferences& sites,
+/// Whether the reader's page needs one more window.
+bool Finder::wants_further(const SearchPlan& plan, const WantedSearch& wanted, SharedAnswer answer) {
+  answer = for_reader(plan, wanted, std::move(answer));
+  return wants_next_window(plan.prepared.domain, plan.prepared.request, *answer,
+                           seen_positions(*answer, wanted.sites));
+}
+
+Result<SharedAnswer> Finder::search(const SearchPlan& plan, const WantedSearch& wanted,
                                     const PartialAnswer& on_partial) {
   TRY(auto answer, source_.window(plan, 1, on_partial));
   const PreparedSearch& prepared = plan.prepared;
   charge_further_lists(plan, *answer);
-  while (wants_next_window(prepared.domain, prepared.request, *answer, blocked_results(*answer, sites))) {
+  while (wants_further(plan, wanted, answer)) {
     if (clock_.now() >= prepared.end) break;  // an engine without any time left would count as failed
     if (gate_.admit_search(plan.exchange, lists_asked(*answer), plan.prepared.request.has_raw())) break;
     auto deeper = source_.window(plan, answer->windows + 1);

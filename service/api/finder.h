@@ -87,8 +87,9 @@ class Finder {
                                             const std::string& corrected, const SearchEvents& events);
   OrRefusal<FoundSearch> find_typed(const Exchange& exchange, const WantedSearch& wanted,
                                     const SearchEvents& events);
-  Result<SharedAnswer> search(const SearchPlan& plan, const SitePreferences& sites,
+  Result<SharedAnswer> search(const SearchPlan& plan, const WantedSearch& wanted,
                               const PartialAnswer& on_partial);
+  bool wants_further(const SearchPlan& plan, const WantedSearch& wanted, SharedAnswer answer);
   SharedAnswer for_reader(const SearchPlan& plan, const WantedSearch& wanted, SharedAnswer answer);
   void charge_further_lists(const SearchPlan& plan, const SearchAnswer& answer);
   bool may_be_repeated(const SearchPlan& plan) const;

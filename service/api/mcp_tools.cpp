@@ -12,6 +12,7 @@
 #include "service/http/json_fields.h"
 #include "service/search/page_reader.h"
 #include "service/search/reasons.h"
+#include "service/search/result_pages.h"
 #include "service/search/search_requests.h"
 #include "service/search/shown_results.h"
 
@@ -400,11 +401,15 @@ std::string page_text(const PageCall& wanted, std::string_view title, std::strin
 
 ShownResults filtered_results(const SearchAnswer& answer, const ToolSearch& wanted, UnixTime now) {
   const auto passing = wanted_positions(answer, wanted.conditions, now);
+  const auto seen = seen_positions(answer, {});
+  const auto page = static_cast<std::size_t>(wanted.search.page);
+  const auto shown =
+      ResultPages(answer, seen, static_cast<std::size_t>(wanted.limit)).range_of(page, passing);
   ShownResults out;
-  out.first = wanted.first();
+  out.first = shown.begin;
   out.total = passing.size();
-  for (std::size_t i = out.first; i < passing.size(); ++i)
-    if (out.positions.size() < static_cast<std::size_t>(wanted.limit)) out.positions.push_back(passing[i]);
+  out.positions.assign(passing.begin() + static_cast<std::ptrdiff_t>(shown.begin),
+                       passing.begin() + static_cast<std::ptrdiff_t>(shown.end));
   return out;
 }
 

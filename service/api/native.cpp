@@ -34,7 +34,7 @@ JsonArray texts_json(const std::vector<std::string>& texts) {
   return out;
 }
 
-JsonArray folded_json(const std::vector<Hit>& hits) {
+JsonArray folded_json(const std::vector<FoldedHit>& hits) {
   JsonArray out;
   for (const Hit& hit : hits) out.push_back(JsonObject{{"url", hit.url}, {"title", hit.title}});
   return out;

@@ -5,6 +5,7 @@
 #include <functional>
 #include <iterator>
 #include <limits>
+#include <tuple>
 #include <utility>
 
 #include "core/json.h"
@@ -54,12 +55,19 @@ std::size_t find(const std::vector<CuratedResult>& results, const std::string& k
   return at == results.end() ? kNone : static_cast<std::size_t>(at - results.begin());
 }
 
-/// A result's place among the decided ones: smaller comes first.
+/// A result's place among the decided ones: smaller comes first. Decisions count within a window, because
+/// earlier pages were shown without the later ones.
 struct Place {
   enum Group { pinned, added, graded, rest, bad, hidden } group = rest;
   std::size_t within = 0;
+  std::uint32_t window = 0;
 
-  friend auto operator<=>(const Place&, const Place&) = default;
+  friend bool operator<(const Place& a, const Place& b) {
+    const auto parts = [](const Place& place) {
+      return std::tuple(place.group == hidden, place.window, place.group, place.within);
+    };
+    return parts(a) < parts(b);
+  }
 };
 
 /// Applies one query's decisions to the results of one answer.
@@ -70,10 +78,19 @@ class Deciding {
     for (const auto& [document, grade] : decisions.grades) best_ = std::max(best_, grade);
   }
 
-  /// Marks a result with what was decided about it.
+  /// Marks a result with what was decided about it. What is added is there whatever the engines find, so a
+  /// later window that finds it leaves it in the first.
   ///
   /// in: at - its place before
   Place place_of(FusedResult& result, std::size_t at) const {
+    if (find(decisions_.curated.added, result.key) != kNone) result.window = 0;
+    Place place = place_within(result, at);
+    place.window = result.window;
+    return place;
+  }
+
+ private:
+  Place place_within(FusedResult& result, std::size_t at) const {
     const CuratedQuery& curated = decisions_.curated;
     if (find(curated.hidden, result.key) != kNone) return {Place::hidden, at};
     const auto grade = decisions_.grades.find(stored_document(identity_, result.key));
@@ -92,7 +109,6 @@ class Deciding {
     return {Place::graded, static_cast<std::size_t>(best_ - *result.grade)};
   }
 
- private:
   const QueryDecisions& decisions_;
   const StoreIdentity& identity_;
   int best_ = 1;
@@ -113,7 +129,7 @@ void append(std::vector<FusedResult> more, SearchAnswer& answer) {
 }
 
 /// Lets decisions count for what is folded below results: what is hidden is left out, what is pinned or added
-/// comes up, and below a hidden result the next one takes its place.
+/// comes up, and below a hidden result the next one takes its place, or comes up in its own window.
 void settle_folded(const CuratedQuery& curated, SearchAnswer& answer) {
   const auto is_hidden = [&](const Hit& hit) { return find(curated.hidden, hit.key) != kNone; };
   const auto is_wanted = [&](const Hit& hit) {
@@ -121,18 +137,18 @@ void settle_folded(const CuratedQuery& curated, SearchAnswer& answer) {
   };
   std::vector<FusedResult> more;
   for (FusedResult& result : answer.results) {
-    choose_head(result, is_hidden, is_wanted);
+    choose_head(result, is_hidden, is_wanted, more);
     auto& below = result.same_site;
     const auto wanted = std::stable_partition(below.begin(), below.end(), std::not_fn(is_wanted));
-    for (auto at = wanted; at != below.end(); ++at) more.push_back(lone_result(std::move(*at)));
+    for (auto at = wanted; at != below.end(); ++at) more.push_back(risen_result(std::move(*at), result));
     below.erase(wanted, below.end());
     if (below.empty() || !is_hidden(result.hit)) continue;
-    FusedResult next = lone_result(std::move(below.front()));
-    next.score = result.score;
-    next.relative_score = result.relative_score;
-    next.same_site.assign(std::next(below.begin()), below.end());
-    below.clear();
-    more.push_back(std::exchange(result, std::move(next)));
+    const auto first = std::ranges::min_element(below, {}, &FoldedHit::window);
+    FusedResult next = risen_result(std::move(*first), result);
+    below.erase(first);
+    next.same_site = std::exchange(below, {});
+    if (next.window == result.window) std::swap(result, next);
+    more.push_back(std::move(next));
   }
   append(std::move(more), answer);
 }

@@ -102,9 +102,9 @@ Result<StoredCuration> stored_curation(Store& store, std::string_view domain);
 
 /// An answer after what people decided: pinned results first, then added ones, then those that judges graded
 /// highly (at least half of the query's best grade, best first), then the rest as it was, then those of grade
-/// 0. Hidden results are at the end, beyond `hidden`, because they stay part of the stored lists. What is
-/// folded below results is decided about likewise: a pinned or added one comes up, a hidden one goes, and
-/// what is folded below a hidden result takes its place.
+/// 0, so within each window. Hidden results are at the end, beyond `hidden`, because they stay part of the
+/// stored lists. What is folded below results is decided about likewise: a pinned or added one comes up, a
+/// hidden one goes, and what is folded below a hidden result takes its place.
 SearchAnswer decided_answer(const SearchAnswer& answer, const QueryDecisions& decisions,
                             const StoreIdentity& identity);
 

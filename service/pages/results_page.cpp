@@ -90,7 +90,7 @@ std::string decided_text(const FusedResult& result, const Texts& texts) {
 }
 
 /// Results folded below another one, as links behind a text that counts them, such as "2 more like this".
-void add_folded(PageWriter& writer, const std::vector<Hit>& hits, std::string_view text, View& view) {
+void add_folded(PageWriter& writer, const std::vector<FoldedHit>& hits, std::string_view text, View& view) {
   if (hits.empty()) return;
   View& folded = view.add("FOLDED");
   folded.set("COUNT", writer.texts.counted(text, hits.size()));
@@ -187,12 +187,9 @@ bool is_about(const LoadedDomain& domain, const SearchAnswer& answer) {
 /// "4 results", "About 95 results in 0.02 s": the same number on every page of a search. "About" means that
 /// the engines hold more than they were asked for.
 std::string summary_of(const LoadedDomain& domain, const SearchAnswer& answer, const PageRequest& request,
-                       const SitePreferences& sites, const Texts& texts) {
-  const auto limit = static_cast<std::size_t>(request.parameters->limit);
-  const std::size_t hidden = blocked_results(answer, sites) + answer.hidden;
-  const std::size_t total = stable_total(answer, domain.domain.depth, limit + hidden);
-  const std::size_t shown = total > hidden ? total - hidden : 0;
-  const std::string out = texts.counted(is_about(domain, answer) ? "summary_about" : "summary", shown);
+                       const Texts& texts) {
+  const std::string out =
+      texts.counted(is_about(domain, answer) ? "summary_about" : "summary", request.shown->on_first_asked);
   const double seconds = answer.fetch_seconds + answer.fuse_seconds;
   if (seconds <= 0) return out;
   return out + ' ' +
@@ -246,9 +243,7 @@ void add_pages(const LoadedDomain& domain, const SearchAnswer& answer, const Pag
                const SearchLinks& links, View& page) {
   const ShownResults& shown = *request.shown;
   const int here = request.parameters->search.page;
-  const int limit = request.parameters->limit;
-  const int known =
-      static_cast<int>((shown.total + static_cast<std::size_t>(limit) - 1) / static_cast<std::size_t>(limit));
+  const int known = static_cast<int>(shown.pages);
   const int last = may_hold_more(answer, domain.domain.depth) ? std::max(known, here) + 1 : known;
   if (here > 1 && shown.positions.empty()) {
     View& beyond = page.add("BEYOND");
@@ -311,7 +306,7 @@ View results_view(const Exchange& exchange, const SearchAnswer& answer, const Pa
   const Texts& texts = texts_in(view.language);
   add_tabs(exchange, domain, answer.query, view);
   add_slots_form(domain, slots_in_form(domain, answer), view);
-  view.set("SUMMARY", summary_of(domain, answer, request, exchange.preferences.sites, texts))
+  view.set("SUMMARY", summary_of(domain, answer, request, texts))
       .set("HOW", how_found(domain, answer, texts));
   view.set("FIRST", std::to_string(shown.first + 1)).set("SEARCH_ID", shown.search_id);
   view.set("BACK", links.here());

@@ -119,9 +119,9 @@ class SeenResults {
   std::map<std::uint64_t, std::vector<std::size_t>> by_hash_;
 };
 
-Hit folded_hit(FusedResult& result) {
+FoldedHit folded_hit(FusedResult& result) {
   result.hit.key = std::move(result.key);
-  return std::move(result.hit);
+  return {std::move(result.hit), result.window};
 }
 
 }  // namespace
@@ -182,19 +182,46 @@ void fold_results(const LoadedDomain& domain, SearchAnswer& answer) {
   if (domain.domain.groups_sites) group_sites(answer);
 }
 
-void choose_head(FusedResult& result, const std::function<bool(const Hit&)>& is_hidden,
-                 const std::function<bool(const Hit&)>& is_wanted) {
-  if (result.alike.empty() && result.same_site.empty()) return;
-  std::erase_if(result.alike, is_hidden);
+FusedResult risen_result(FoldedHit hit, const FusedResult& above) {
+  FusedResult out;
+  out.window = hit.window;
+  out.hit = std::move(hit);
+  out.key = out.hit.key;
+  out.document = FusedResult::kNoDocument;
+  out.score = above.score;
+  out.relative_score = above.relative_score;
+  out.relevance = above.relevance;
+  return out;
+}
+
+void choose_head(FusedResult& result, const HitTest& is_hidden, const HitTest& is_wanted,
+                 std::vector<FusedResult>& risen) {
+  auto& alike = result.alike;
+  if (alike.empty() && result.same_site.empty()) return;
+  std::erase_if(alike, is_hidden);
   std::erase_if(result.same_site, is_hidden);
   result.hit.key = result.key;
-  const auto wanted = std::find_if(result.alike.begin(), result.alike.end(), is_wanted);
   const bool is_gone = is_hidden(result.hit);
-  const auto head = wanted == result.alike.end() && is_gone ? result.alike.begin() : wanted;
-  if (head == result.alike.end() || (!is_gone && is_wanted(result.hit))) return;
-  std::swap(result.hit, *head);
-  if (is_gone) result.alike.erase(head);
-  result.key = result.hit.key;
+  if (alike.empty() || (!is_gone && is_wanted(result.hit))) return;
+  const auto later =
+      std::ranges::find_if(alike, [&](const FoldedHit& hit) { return hit.window > result.window; });
+  auto head = std::find_if(alike.begin(), later, is_wanted);
+  if (head == later && is_gone) head = alike.begin();
+  if (head != later) {
+    std::swap(result.hit, static_cast<Hit&>(*head));
+    if (is_gone) alike.erase(head);
+    result.key = result.hit.key;
+    return;
+  }
+  if (!is_gone) head = std::find_if(later, alike.end(), is_wanted);
+  if (head == alike.end()) return;
+  FusedResult up = risen_result(std::move(*head), result);
+  alike.erase(head);
+  if (is_gone) {
+    up.alike = std::exchange(alike, {});
+    choose_head(up, is_hidden, is_wanted, risen);
+  }
+  risen.push_back(std::move(up));
 }
 
 }  // namespace metafuse::service

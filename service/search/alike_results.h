@@ -1,6 +1,7 @@
 #pragma once
 
 #include <functional>
+#include <vector>
 
 #include "service/config/snapshot.h"
 #include "service/search/search_answer.h"
@@ -30,11 +31,19 @@ void group_sites(SearchAnswer& answer);
 /// Both, as the domain wants it.
 void fold_results(const LoadedDomain& domain, SearchAnswer& answer);
 
+using HitTest = std::function<bool(const Hit&)>;
+
 /// Leaves out what is hidden below a result, and lets another of the results alike take its place if that one
-/// is wanted there or if the result itself is hidden. The placements and scores stay those of the result.
+/// is wanted there or if the result itself is hidden. The placements and scores stay those of the result. One
+/// that came with a later window comes up as a result of that window instead, because earlier pages were
+/// shown without it.
 ///
-/// in: is_hidden, is_wanted - of a hit with its key
-void choose_head(FusedResult& result, const std::function<bool(const Hit&)>& is_hidden,
-                 const std::function<bool(const Hit&)>& is_wanted);
+/// in:  is_hidden, is_wanted - of a hit with its key
+/// out: risen - what comes up is appended
+void choose_head(FusedResult& result, const HitTest& is_hidden, const HitTest& is_wanted,
+                 std::vector<FusedResult>& risen);
+
+/// What was folded below a result as a result of its own, which has the scores of that one.
+FusedResult risen_result(FoldedHit hit, const FusedResult& above);
 
 }  // namespace metafuse::service

@@ -170,11 +170,13 @@ JsonObject list_json(const fetchers::FetchedList& list) {
   for (const Hit& hit : list.list.hits) hits.emplace_back(hit_json(hit));
   JsonArray suggestions;
   for (const std::string& text : list.list.suggestions) suggestions.emplace_back(text);
-  return {{"template", list.query.template_id},
-          {"engine", list.query.engine},
-          {"text", list.query.text},
-          {"suggestions", std::move(suggestions)},
-          {"hits", std::move(hits)}};
+  JsonObject out{{"template", list.query.template_id},
+                 {"engine", list.query.engine},
+                 {"text", list.query.text},
+                 {"suggestions", std::move(suggestions)},
+                 {"hits", std::move(hits)}};
+  if (!list.in_window.empty()) out["windows"] = JsonArray(list.in_window.begin(), list.in_window.end());
+  return out;
 }
 
 Error damaged() {
@@ -212,7 +214,24 @@ Result<Hit> read_hit(const Json& json) {
   return hit;
 }
 
-Result<fetchers::FetchedList> read_list(const Json& json) {
+/// Reads how many hits came with each window. Lists of one window do not say it.
+///
+/// in: depth - of a window
+Result<void> read_windows(const JsonMembers& members, int depth, fetchers::FetchedList& list) {
+  if (members.find("windows") == nullptr) return {};
+  const JsonArray* windows = members.array("windows");
+  if (windows == nullptr || windows->size() > static_cast<std::size_t>(kMostWindows)) return damaged();
+  std::size_t hits = 0;
+  for (const Json& entry : *windows) {
+    const auto* count = entry.if_int64();
+    if (count == nullptr || *count < 0 || *count > depth) return damaged();
+    list.in_window.push_back(static_cast<std::size_t>(*count));
+    hits += list.in_window.back();
+  }
+  return hits == list.list.hits.size() ? Result<void>() : damaged();
+}
+
+Result<fetchers::FetchedList> read_list(const Json& json, int depth) {
   const JsonMembers members(json);
   fetchers::FetchedList list;
   for (auto [name, text] : {std::pair{"template", &list.query.template_id},
@@ -232,6 +251,11 @@ Result<fetchers::FetchedList> read_list(const Json& json) {
     if (!entry.is_string()) return damaged();
     list.list.suggestions.emplace_back(entry.get_string());
   }
+  TRY_VOID(read_windows(members, depth, list));
+  // what a shared cache holds need not be what this server wrote
+  const std::size_t written = list.list.hits.size();
+  keep_best_of_each(list.list, 0);
+  if (!list.in_window.empty() && list.list.hits.size() != written) return damaged();
   return list;
 }
 
@@ -279,8 +303,7 @@ Result<SearchAnswer> read_answer_text(std::string_view text, const LoadedDomain&
   answer.windows = request.windows;
   std::vector<fetchers::FetchedList> read;
   for (const Json& entry : *lists) {
-    TRY(auto list, read_list(entry));
-    keep_best_of_each(list.list, 0);  // what a shared cache holds need not be what this server wrote
+    TRY(auto list, read_list(entry, domain.domain.depth));
     read.push_back(std::move(list));
   }
   for (const Json& entry : *not_asked) {

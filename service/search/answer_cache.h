@@ -85,7 +85,9 @@ class AnswerCache {
 /// {"version":6,"query","not_asked":[[list,engine,why]...],
 ///  "lists":[{"template","engine","text","suggestions":[...],
 ///  "hits":[[url,title,snippet,published,thumbnail,key,language,score or null,
-///  fingerprint,kind,{details}]...]}...]}
+///  fingerprint,kind,{details}]...],"windows":[hits...]}...]}
+///
+/// "windows" is FetchedList::in_window; lists of one window have none.
 std::string answer_text(const SearchAnswer& answer);
 
 /// Reads what answer_text() wrote and fuses it.

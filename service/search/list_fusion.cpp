@@ -49,27 +49,48 @@ fusion::QueryInstances instances_by_feature(const fusion::QueryInstances& by_lis
   return out;
 }
 
+namespace {
+
+/// How many hits of a list came with a window, from 0.
+std::size_t hits_in_window(const fetchers::FetchedList& list, std::size_t window, std::size_t depth) {
+  if (!list.in_window.empty()) return window < list.in_window.size() ? list.in_window[window] : 0;
+  const std::size_t before = window * depth;
+  return list.list.hits.size() > before ? list.list.hits.size() - before : 0;
+}
+
+/// The position of a list's hit of some rank, which has one.
+std::size_t position_of(std::size_t rank, const fetchers::FetchedList& list, std::size_t depth) {
+  if (list.in_window.empty()) return rank - 1;
+  std::size_t position = (rank - 1) % depth;
+  for (std::size_t window = 0; window < (rank - 1) / depth; ++window) position += list.in_window[window];
+  return position;
+}
+
+/// Replaces the hits' positions, from 1, by their ranks: those of window w begin at w * depth + 1.
+void set_ranks(const std::vector<fetchers::FetchedList>& lists, std::size_t depth,
+               fusion::QueryInstances& instances) {
+  for (std::size_t j = 0; j < lists.size(); ++j) {
+    std::vector<std::uint32_t> ranks;
+    for (std::size_t window = 0; window < lists[j].in_window.size(); ++window)
+      for (std::size_t place = 0; place < lists[j].in_window[window]; ++place)
+        ranks.push_back(static_cast<std::uint32_t>(window * depth + place + 1));
+    require(ranks.empty() || ranks.size() == lists[j].list.hits.size(), "every hit came with some window");
+    for (std::size_t at = j; at < instances.ranks.size() && !ranks.empty(); at += instances.lists)
+      if (instances.ranks[at] > 0) instances.ranks[at] = ranks[instances.ranks[at] - 1];
+  }
+}
+
+}  // namespace
+
 bool may_hold_more(const SearchAnswer& answer, int depth) {
   if (answer.windows >= kMostWindows) return false;
   if (answer.cut && answer.cut->left_out > 0) return false;  // further down, results are not more relevant
-  // Twice the number of hits with which the last window is half full.
-  const auto full = static_cast<std::size_t>((2 * answer.windows - 1) * depth);
-  return std::any_of(answer.lists.begin(), answer.lists.end(), [&](const fetchers::FetchedList& list) {
-    return !list.has_failed() && 2 * list.list.hits.size() > full;
+  const auto last = static_cast<std::size_t>(answer.windows - 1);
+  const auto full = static_cast<std::size_t>(depth);
+  const auto searched = answer.lists.end() - static_cast<std::ptrdiff_t>(answer.second_stage);
+  return std::any_of(answer.lists.begin(), searched, [&](const fetchers::FetchedList& list) {
+    return !list.has_failed() && 2 * hits_in_window(list, last, full) > full;
   });
-}
-
-bool wants_next_window(const LoadedDomain& domain, const SearchRequest& request, const SearchAnswer& answer,
-                       std::size_t blocked) {
-  const int depth = domain.domain.depth;
-  const std::size_t wanted = request.results + blocked;
-  // a page beyond what all windows can hold shows nothing, so they need not be asked for
-  const std::size_t most = static_cast<std::size_t>(kMostWindows * depth) * answer.lists.size();
-  if (request.results > most + kMostPerPage) return false;
-  const bool looks_further = wanted > static_cast<std::size_t>(depth);
-  const bool was_narrowed = answer.left_out > 0 && answer.windows < kMostNarrowedWindows;
-  return request.depth == 0 && request.results > 0 && (looks_further || was_narrowed) &&
-         answer.results.size() < wanted && may_hold_more(answer, depth);
 }
 
 std::vector<fetchers::FetchedList> joined_lists(const std::vector<fetchers::FetchedList>& so_far,
@@ -85,9 +106,12 @@ std::vector<fetchers::FetchedList> joined_lists(const std::vector<fetchers::Fetc
     out[i].lacks_pages = next[i].lacks_pages;
     out[i].elapsed = next[i].elapsed;
     auto& hits = next[i].list.hits;
+    const std::size_t before = out[i].list.hits.size();
+    if (out[i].in_window.empty()) out[i].in_window.push_back(before);
     out[i].list.hits.insert(out[i].list.hits.end(), std::make_move_iterator(hits.begin()),
                             std::make_move_iterator(hits.end()));
     keep_best_of_each(out[i].list, 0);  // windows may overlap
+    out[i].in_window.push_back(out[i].list.hits.size() - before);
   }
   return out;
 }
@@ -146,7 +170,7 @@ fusion::FusedRanking ranking_of(const LoadedDomain& domain, const fusion::QueryI
 /// The fused result of a document: the hit of the list that ranks it best, with missing members taken from
 /// the other lists.
 FusedResult result_of(std::size_t document, const fusion::QueryInstances& instances,
-                      const std::vector<FetchedList>& lists) {
+                      const std::vector<FetchedList>& lists, std::size_t depth) {
   FusedResult out;
   out.document = document;
   out.key = std::string(instances.documents[document]);
@@ -160,7 +184,8 @@ FusedResult result_of(std::size_t document, const fusion::QueryInstances& instan
     return std::pair(a.rank, a.feature) < std::pair(b.rank, b.feature);
   });
   for (const Placement& place : by_rank) {
-    const Hit& hit = lists[place.feature].list.hits[static_cast<std::size_t>(place.rank) - 1];
+    const FetchedList& list = lists[place.feature];
+    const Hit& hit = list.list.hits[position_of(static_cast<std::size_t>(place.rank), list, depth)];
     if (out.hit.url.empty()) out.hit.url = hit.url;
     if (out.hit.title.empty()) out.hit.title = hit.title;
     if (out.hit.snippet.empty()) out.hit.snippet = hit.snippet;
@@ -229,22 +254,27 @@ namespace {
 struct OrderedInstances {
   fusion::QueryInstances by_list;
   fusion::FusedRanking ranking;
+  std::vector<std::uint32_t> windows;  ///< of each document
 };
 
-fusion::QueryInstances joined(const std::vector<std::vector<std::string>>& keys) {
+/// in: keys - of the lists' hits
+fusion::QueryInstances joined(const std::vector<std::vector<std::string>>& keys,
+                              const std::vector<FetchedList>& lists, int depth) {
   std::vector<std::vector<std::string_view>> views;
   for (const auto& list : keys) views.emplace_back(list.begin(), list.end());
   const std::vector<fusion::RankedIds> ids(views.begin(), views.end());
-  return fusion::collect_instances(ids, std::vector<int>(keys.size(), 0));
+  fusion::QueryInstances out = fusion::collect_instances(ids, std::vector<int>(keys.size(), 0));
+  set_ranks(lists, static_cast<std::size_t>(depth), out);
+  return out;
 }
 
 OrderedInstances ordered(const LoadedDomain& domain, fusion::QueryInstances by_list,
                          const SearchAnswer& answer) {
   OrderedInstances out;
   out.by_list = std::move(by_list);
-  const auto windows = mask_later_windows(out.by_list, domain.domain.depth);
+  out.windows = mask_later_windows(out.by_list, domain.domain.depth);
   out.ranking = ranking_of(domain, out.by_list, answer.features);
-  order_by_window(windows, out.ranking.order);
+  order_by_window(out.windows, out.ranking.order);
   return out;
 }
 
@@ -277,13 +307,16 @@ void fuse_lists(const LoadedDomain& domain, std::vector<FetchedList> lists, Sear
     for (const Hit& hit : list.list.hits) keys.push_back(hit.key);
   }
   answer.second_stage = count_rerankers(domain.domain, answer.features);
-  auto made = ordered(domain, joined(state->keys), answer);
+  answer.depth = domain.domain.depth;
+  auto made = ordered(domain, joined(state->keys, answer.lists, answer.depth), answer);
   state->ranking = std::move(made.ranking);
   answer.results.clear();
   answer.results.reserve(state->ranking.order.size());
   for (const std::uint32_t document : state->ranking.order) {
-    answer.results.push_back(result_of(document, made.by_list, answer.lists));
-    answer.results.back().score = state->ranking.scores[document];
+    FusedResult& result = answer.results.emplace_back(
+        result_of(document, made.by_list, answer.lists, static_cast<std::size_t>(answer.depth)));
+    result.score = state->ranking.scores[document];
+    result.window = std::min(made.windows[document], static_cast<std::uint32_t>(answer.windows - 1));
   }
   answer.state = std::move(state);
   leave_out_unwanted(domain, answer);
@@ -294,7 +327,9 @@ void fuse_lists(const LoadedDomain& domain, std::vector<FetchedList> lists, Sear
 }
 
 JoinedLists::JoinedLists(const LoadedDomain& domain, const SearchAnswer& answer)
-    : domain_(domain), answer_(answer), by_list_(joined(answer.state->keys)) {
+    : domain_(domain),
+      answer_(answer),
+      by_list_(joined(answer.state->keys, answer.lists, domain.domain.depth)) {
   position_.assign(by_list_.documents.size(), kNotShown);
   for (std::size_t i = 0; i < answer.results.size(); ++i)
     if (const std::size_t document = answer.results[i].document; document != FusedResult::kNoDocument)
@@ -322,24 +357,6 @@ std::vector<std::size_t> JoinedLists::places_without(std::size_t list) const {
   for (const std::uint32_t document : made.ranking.order)
     if (positions[document] != kNotShown) out[positions[document]] = ++place;
   return out;
-}
-
-std::size_t stable_total(const SearchAnswer& answer, int depth, std::size_t limit) {
-  std::vector<std::size_t> in_window(static_cast<std::size_t>(answer.windows), 0);
-  for (const FusedResult& result : answer.results) {
-    int best = std::numeric_limits<int>::max();
-    for (const Placement& place : result.placements) best = std::min(best, place.rank);
-    const auto window = static_cast<std::size_t>((best - 1) / depth);
-    ++in_window[std::min(window, in_window.size() - 1)];
-  }
-  const bool looks_further = limit > static_cast<std::size_t>(depth);
-  const int most = looks_further ? kMostWindows : answer.left_out > 0 ? kMostNarrowedWindows : 1;
-  std::size_t total = 0;
-  for (std::size_t i = 0; i < std::min(in_window.size(), static_cast<std::size_t>(most)); ++i) {
-    if (i > 0 && total >= limit) break;
-    total += in_window[i];
-  }
-  return total;
 }
 
 std::vector<double> contributions_of(const LoadedDomain& domain, const SearchAnswer& answer,

@@ -10,7 +10,6 @@
 #include "fusion/data/features.h"
 #include "service/config/snapshot.h"
 #include "service/search/search_answer.h"
-#include "service/search/search_request.h"
 
 namespace metafuse::service {
 
@@ -34,7 +33,8 @@ fusion::QueryInstances instances_by_feature(const fusion::QueryInstances& by_lis
 
 // Windows: result pages beyond the lists' depth. A list counts down to its domain's depth, as in training. A
 // page further down makes the engines deliver the next window of that depth. Results of a window are placed
-// below all results of earlier windows, so that no page changes because a later one was requested.
+// below all results of earlier windows, so that no page changes because a later one was requested. For the
+// same reason a window's ranks begin behind those of a full window before it, even if that had fewer hits.
 
 /// How many windows of a list one search may ask for.
 inline constexpr int kMostWindows = 10;
@@ -43,16 +43,9 @@ inline constexpr std::size_t kMostPerPage = 500;
 /// How many windows may be asked for to replace results that do not meet a query's conditions.
 inline constexpr int kMostNarrowedWindows = 3;
 
-/// Whether the engines may hold more: some list filled more than half of the last window, and the answer has
-/// fewer than kMostWindows.
+/// Whether the engines may hold more: some engine's list filled more than half of the last window, and the
+/// answer has fewer than kMostWindows.
 bool may_hold_more(const SearchAnswer& answer, int depth);
-
-/// Whether the next window should be asked for: the request needs more results than the answer has, and
-/// either looks beyond the lists' depth or lost results to the conditions of its query.
-///
-/// in: blocked - number of the answer's results that the reader's preferences hide
-bool wants_next_window(const LoadedDomain& domain, const SearchRequest& request, const SearchAnswer& answer,
-                       std::size_t blocked);
 
 /// Appends the next window's lists to those so far. A list that failed in either counts as failed and keeps
 /// the hits that it had; one that lacks pages gets no more.
@@ -98,10 +91,6 @@ class JoinedLists {
   std::vector<std::size_t>
       position_;  ///< of each document among the results; some do not meet the conditions
 };
-
-/// How many results are in the windows that the first page of `limit` results needs. It is the same number on
-/// every page of a search.
-std::size_t stable_total(const SearchAnswer& answer, int depth, std::size_t limit);
 
 /// What each feature adds to one result's score; empty if the ranker is not a sum over features.
 std::vector<double> contributions_of(const LoadedDomain& domain, const SearchAnswer& answer,

@@ -51,10 +51,7 @@ SharedAnswer with_min_relevance(SharedAnswer answer, double min_relevance) {
   }
   out->cut->left_out = below.size();
   order.insert(order.end(), below.begin(), below.end());
-  for (std::size_t i = 0; i < shown; ++i) {
-    out->results[i] = answer->results[order[i]];
-    if (!answer->teams.empty()) out->teams[i] = answer->teams[order[i]];
-  }
+  out->reorder(order);
   out->hidden += below.size();
   return out;
 }

@@ -7,6 +7,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "core/json.h"
@@ -28,6 +29,13 @@ struct Placement {
 /// What an operator decided about a result's place.
 enum class Decided : std::uint8_t { nothing, pinned, added };
 
+/// A result that was folded below another one.
+struct FoldedHit : Hit {
+  FoldedHit(Hit hit, std::uint32_t of_window = 0) : Hit(std::move(hit)), window(of_window) {}
+
+  std::uint32_t window = 0;  ///< FusedResult::window of the result that it was
+};
+
 /// One result of the fused ranking.
 struct FusedResult {
   /// The document of a result that was added and that no list holds.
@@ -45,8 +53,10 @@ struct FusedResult {
   double online_score = 0;     ///< the reranker's score, if moved_from > 0
   std::optional<int> grade{};  ///< given to it by the judges of this query, if judged results come first
   Decided decided = Decided::nothing;
-  std::vector<Hit> alike{};      ///< results of nearly equal text, folded below this one, with their keys
-  std::vector<Hit> same_site{};  ///< further results of the site, if the domain groups them
+  std::uint32_t window = 0;  ///< which of the answer's windows it belongs to, from 0; see list_fusion.h
+  /// Results of nearly equal text, folded below this one, with their keys; earlier windows first.
+  std::vector<FoldedHit> alike{};
+  std::vector<FoldedHit> same_site{};  ///< further results of the site, if the domain groups them
 };
 
 /// How the results were ordered.
@@ -91,6 +101,7 @@ struct SearchAnswer {
   BaseQuery slots;
   templates::TypedQuery typed;               ///< its conditions are met by every result
   std::size_t left_out = 0;                  ///< results that did not meet them
+  std::uint32_t narrowed_from = 0;           ///< if left_out > 0: the first window that had one of those
   std::vector<fusion::Feature> features;     ///< one per requested list
   std::vector<fetchers::FetchedList> lists;  ///< one per feature, failed ones empty
   std::vector<NotAsked> not_asked{};         ///< the request's other lists
@@ -102,6 +113,7 @@ struct SearchAnswer {
   std::size_t hidden = 0;
   std::optional<RelevanceCut> cut{};  ///< only if the request has a least relevance
   int windows = 1;                    ///< windows of the domain's depth that the lists hold
+  int depth = 0;                      ///< the domain's: how many ranks a window has
   std::vector<Team> teams;            ///< which model placed each result; empty without interleaving
   std::vector<std::string> suggestions;
   std::vector<std::string> matched;  ///< words of the shown passages that match the query, as they are spelt
@@ -109,6 +121,16 @@ struct SearchAnswer {
   double fetch_seconds = 0;
   double fuse_seconds = 0;
 
+  /// Puts the first results and their teams into another order, in which each of them is once.
+  void reorder(const std::vector<std::size_t>& order) {
+    std::vector<FusedResult> moved;
+    std::vector<Team> moved_teams;
+    for (const std::size_t at : order) moved.push_back(std::move(results[at]));
+    std::move(moved.begin(), moved.end(), results.begin());
+    if (teams.empty()) return;
+    for (const std::size_t at : order) moved_teams.push_back(teams[at]);
+    std::copy(moved_teams.begin(), moved_teams.end(), teams.begin());
+  }
   /// Whether results were found, but none is as relevant as the request wants.
   bool has_no_good_answer() const { return cut && cut->left_out > 0 && hidden == results.size(); }
   bool has_failures() const {

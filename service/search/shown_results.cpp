@@ -1,11 +1,17 @@
 #include "service/search/shown_results.h"
 
 #include <algorithm>
+#include <compare>
+#include <cstdint>
+#include <iterator>
+#include <memory>
+#include <numeric>
 #include <utility>
 
 #include "core/text.h"
 #include "service/base/addresses.h"
 #include "service/search/alike_results.h"
+#include "service/search/result_pages.h"
 
 namespace metafuse::service {
 namespace {
@@ -18,42 +24,59 @@ std::string plain_site(std::string_view text) {
   return site;
 }
 
-/// Positions in the user's order: blocked sites are left out, raised and lowered ones move by
-/// kPreferenceRanks; stable.
-std::vector<std::size_t> preferred_order(const SearchAnswer& answer, const SitePreferences& preferences) {
-  const SiteSet raised(preferences.raised), lowered(preferences.lowered), blocked(preferences.blocked);
-  std::vector<std::pair<long, std::size_t>> keyed;
-  for (std::size_t i = 0; i < answer.results.size() - answer.hidden; ++i) {
-    const std::string host = host_of(answer.results[i].hit.url);
-    if (blocked.contains(host)) continue;
-    long key = 2 * static_cast<long>(i);
-    // the odd offset puts a moved result just beyond the kPreferenceRanks results that it passes
-    if (raised.contains(host)) key -= 2 * static_cast<long>(kPreferenceRanks) + 1;
-    if (lowered.contains(host)) key += 2 * static_cast<long>(kPreferenceRanks) + 1;
-    keyed.emplace_back(key, i);
-  }
-  std::stable_sort(keyed.begin(), keyed.end());
-  std::vector<std::size_t> out;
-  for (const auto& [key, i] : keyed) out.push_back(i);
-  return out;
+/// Sorts results by window again, stably, after some came up in theirs. None may then have more than those
+/// above it, because clients sort by that again.
+void settle_windows(SearchAnswer& answer) {
+  std::vector<std::size_t> order(answer.results.size() - answer.hidden);
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  std::ranges::stable_sort(order, {}, [&](std::size_t at) { return answer.results[at].window; });
+  answer.reorder(order);
+  double above = 1.0;
+  for (std::size_t i = 0; i < order.size(); ++i)
+    above = answer.results[i].relative_score = std::min(above, answer.results[i].relative_score);
 }
 
 }  // namespace
 
+std::vector<std::size_t> seen_positions(const SearchAnswer& answer, const SitePreferences& preferences) {
+  const SiteSet raised(preferences.raised), lowered(preferences.lowered), blocked(preferences.blocked);
+  struct Place {
+    std::uint32_t window;
+    long within;
+    std::size_t position;
+    auto operator<=>(const Place&) const = default;
+  };
+  std::vector<Place> places;
+  for (std::size_t i = 0; i < answer.results.size() - answer.hidden; ++i) {
+    const FusedResult& result = answer.results[i];
+    const std::string host = preferences.is_empty() ? std::string() : host_of(result.hit.url);
+    if (blocked.contains(host)) continue;
+    long within = 2 * static_cast<long>(i);
+    // the odd offset puts a moved result just beyond the kPreferenceRanks results that it passes
+    if (raised.contains(host)) within -= 2 * static_cast<long>(kPreferenceRanks) + 1;
+    if (lowered.contains(host)) within += 2 * static_cast<long>(kPreferenceRanks) + 1;
+    places.push_back({result.window, within, i});
+  }
+  std::ranges::sort(places);
+  std::vector<std::size_t> out;
+  for (const Place& place : places) out.push_back(place.position);
+  return out;
+}
+
 ShownResults shown_results(const SearchAnswer& answer, std::size_t first, int limit,
                            const SitePreferences& preferences) {
   ShownResults out;
-  out.first = first;
-  if (preferences.is_empty()) {
-    out.total = answer.results.size() - answer.hidden;
-    for (std::size_t i = first; i < out.total && out.positions.size() < static_cast<std::size_t>(limit); ++i)
-      out.positions.push_back(i);
-    return out;
-  }
-  const auto order = preferred_order(answer, preferences);
-  out.total = order.size();
-  for (std::size_t i = first; i < out.total && out.positions.size() < static_cast<std::size_t>(limit); ++i)
-    out.positions.push_back(order[i]);
+  const auto seen = seen_positions(answer, preferences);
+  out.total = seen.size();
+  if (limit <= 0) return out;
+  const auto room = static_cast<std::size_t>(limit);
+  const ResultPages pages(answer, seen, room);
+  const auto shown = pages.range_of(first / room + 1);
+  out.first = shown.begin;
+  out.positions.assign(seen.begin() + static_cast<std::ptrdiff_t>(shown.begin),
+                       seen.begin() + static_cast<std::ptrdiff_t>(shown.end));
+  out.pages = pages.count();
+  out.on_first_asked = pages.seen_by_first();
   return out;
 }
 
@@ -68,7 +91,16 @@ SharedAnswer without_blocked(SharedAnswer answer, const SitePreferences& prefere
   };
   if (std::ranges::none_of(answer->results, has_blocked)) return answer;
   auto out = std::make_shared<SearchAnswer>(*answer);
-  for (FusedResult& result : out->results) choose_head(result, is_blocked, [](const Hit&) { return false; });
+  std::vector<FusedResult> risen;
+  for (FusedResult& result : out->results)
+    choose_head(
+        result, is_blocked, [](const Hit&) { return false; }, risen);
+  if (risen.empty()) return out;
+  const auto end = static_cast<std::ptrdiff_t>(out->results.size() - out->hidden);
+  if (!out->teams.empty()) out->teams.insert(out->teams.begin() + end, risen.size(), Team::none);
+  out->results.insert(out->results.begin() + end, std::make_move_iterator(risen.begin()),
+                      std::make_move_iterator(risen.end()));
+  settle_windows(*out);
   return out;
 }
 
@@ -94,14 +126,6 @@ std::optional<CorrectedQuery> corrected_query(const LoadedDomain& domain, const 
       return corrected;
     }
   return std::nullopt;
-}
-
-std::size_t blocked_results(const SearchAnswer& answer, const SitePreferences& preferences) {
-  if (preferences.blocked.empty()) return 0;
-  const SiteSet blocked(preferences.blocked);
-  return static_cast<std::size_t>(
-      std::count_if(answer.results.begin(), answer.results.end(),
-                    [&](const FusedResult& result) { return blocked.contains(host_of(result.hit.url)); }));
 }
 
 SiteSet::SiteSet(const std::vector<std::string>& sites) {

@@ -37,18 +37,27 @@ struct ShownResults {
   std::vector<std::size_t> positions;          ///< in answer.results
   std::size_t first = 0;                       ///< rank of the first shown, from 0
   std::size_t total = 0;                       ///< results that could be shown
+  std::size_t pages = 0;                       ///< with these
+  std::size_t on_first_asked = 0;              ///< ResultPages::seen_by_first()
   std::string search_id;                       ///< empty if nothing is stored
   std::shared_ptr<const StoredSearch> search;  ///< what is stored under search_id
   std::vector<std::string> corrections{};      ///< what was probably meant, if that is not what was typed
   std::string typed{};                         ///< if the answer is that of the correction: what was typed
 };
 
-/// The window [first, first + limit) of an answer under a user's preferences.
+/// The positions of the results that a user sees, in the order of all pages together: blocked sites are left
+/// out, raised and lowered ones moved within their window, so that no page changes with what others ask for.
+std::vector<std::size_t> seen_positions(const SearchAnswer& answer, const SitePreferences& preferences);
+
+/// What a page of an answer shows under a user's preferences.
+///
+/// in: first - how many results the pages before it have room for; a multiple of the limit
 ShownResults shown_results(const SearchAnswer& answer, std::size_t first, int limit,
                            const SitePreferences& preferences);
 
 /// The answer without blocked sites among what is folded below results. A result alike takes the place of a
-/// blocked one; blocked results below which there is none stay, and are not shown.
+/// blocked one, or comes up at the end of its own window; blocked results below which there is none stay, and
+/// are not shown.
 ///
 /// out: the same answer if nothing changes
 SharedAnswer without_blocked(SharedAnswer answer, const SitePreferences& preferences);
@@ -65,9 +74,6 @@ Vocabularies usable_vocabularies(const Exchange& exchange, const LoadedDomain& d
 /// cost: as Vocabulary::correct(); a vocabulary is built on first use
 std::optional<CorrectedQuery> corrected_query(const LoadedDomain& domain, const Vocabularies& vocabularies,
                                               const std::string& typed);
-
-/// How many of an answer's results a user's preferences hide.
-std::size_t blocked_results(const SearchAnswer& answer, const SitePreferences& preferences);
 
 /// Whether a host is the site or a subdomain of it; a leading "*." or "www." of the site is ignored.
 bool is_under_site(std::string_view host, std::string_view site);

@@ -196,11 +196,14 @@ void leave_out_unwanted(const LoadedDomain& domain, SearchAnswer& answer) {
   const std::size_t searched = answer.lists.size() - answer.second_stage;
   const auto contained = check.contained(domain, answer.results);
   std::size_t position = 0;
+  answer.narrowed_from = static_cast<std::uint32_t>(answer.windows);
   answer.left_out = std::erase_if(answer.results, [&](const FusedResult& result) {
     std::vector<const QuerySyntax*> syntaxes;
     for (const Placement& place : result.placements)
       if (place.feature < searched) syntaxes.push_back(syntax_of(place));
-    return !check.is_met(result.hit, syntaxes, contained[position++]);
+    if (check.is_met(result.hit, syntaxes, contained[position++])) return false;
+    answer.narrowed_from = std::min(answer.narrowed_from, result.window);
+    return true;
   });
 }
 

@@ -221,7 +221,7 @@ Hit folded(const std::string& host) {
   return hit;
 }
 
-std::string order_of(const std::vector<Hit>& hits) {
+std::string order_of(const std::vector<FoldedHit>& hits) {
   std::string out;
   for (const Hit& hit : hits) out += hit.url.substr(7, 1);
   return out;
@@ -269,4 +269,27 @@ TEST_CASE("What an operator decided counts for results that are folded below oth
 
   const SearchAnswer added = decide({"q", {}, {entry("x")}, {}});
   CHECK(order_of(added) == "xac");  // it was found, so that it is not added a second time
+}
+
+TEST_CASE("Decisions count within each window, and what is added stays in the first", "[service][curation]") {
+  SearchAnswer answer = answer_of({"a", "b", "c", "d", "e", "f", "g"});
+  answer.windows = 2;
+  for (std::size_t i = 3; i < answer.results.size(); ++i) answer.results[i].window = 1;
+  answer.results[1].alike = {FoldedHit(folded("x"), 1), FoldedHit(folded("y"), 1)};
+  QueryDecisions decisions;
+  decisions.grades = {{result_at("a").key, 0}, {result_at("e").key, 2}, {result_at("c").key, 2}};
+  decisions.curated.pinned = {{"http://f/", "", "", result_at("f").key}};
+  decisions.curated.added = {{"http://g/", "G", "", result_at("g").key}};
+  const StoreIdentity identity{"secret", false, ""};
+  CHECK(order_of(decided_answer(answer, decisions, identity)) == "gcbafed");
+  decisions = {};
+  decisions.curated.hidden = {{"http://b/", "", "", result_at("b").key}};
+  const SearchAnswer without = decided_answer(answer, decisions, identity);
+  CHECK(order_of(without) == "acdefgxb");  // x does not come to a page that was shown without it
+  CHECK(order_of(without.results[6].alike) == "y");
+  decisions = {};
+  decisions.curated.pinned = {{"http://y/", "", "", result_at("y").key}};
+  const SearchAnswer pinned = decided_answer(answer, decisions, identity);
+  CHECK(order_of(pinned) == "abcydefg");
+  CHECK(order_of(pinned.results[1].alike) == "x");
 }

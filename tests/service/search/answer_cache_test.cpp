@@ -236,6 +236,21 @@ TEST_CASE("An answer is the same after it was written to and read from the share
     CHECK(back->results[i].hit == answer.results[i].hit);
     CHECK(back->results[i].score == answer.results[i].score);
   }
+  fetchers::FetchedList short_list = answer.lists[0];
+  short_list.in_window = {3, 4};  // of ten
+  SearchAnswer of_two;
+  of_two.windows = 2;
+  fuse_lists(shoe_domain(), {short_list}, of_two);
+  SearchRequest second = request;
+  second.windows = 2;
+  const auto windows = read_answer_text(answer_text(of_two), shoe_domain(), second);
+  REQUIRE(windows.has_value());
+  CHECK(windows->lists[0].in_window == short_list.in_window);
+  CHECK(windows->results[3].placements[0].rank == 11);
+  CHECK(windows->results[3].window == 1);
+  of_two.lists = answer_with(12).lists;
+  of_two.lists[0].in_window = {11, 1};  // more than a window has
+  CHECK_FALSE(read_answer_text(answer_text(of_two), shoe_domain(), second).has_value());
   const auto is_read = [&](const std::string& text) {
     const auto read = read_answer_text(text, shoe_domain(), request);
     if (!read) CHECK(read.error().code == Code::bad_data);
@@ -247,6 +262,19 @@ TEST_CASE("An answer is the same after it was written to and read from the share
   const auto with_hit = [&](const std::string& hit) {
     return with_list(R"({"template":"t","engine":"e","text":"x","suggestions":["y"],"hits":[)" + hit + "]}");
   };
+  const auto with_windows = [&](const std::string& counts) {
+    return with_list(R"({"template":"t","engine":"e","text":"x","suggestions":[],"hits":[)"
+                     R"(["http://a.example/","t","s","","","a","",null,0,"page",{}],)"
+                     R"(["http://b.example/","t","s","","","b","",null,0,"page",{}]],"windows":)" +
+                     counts + "}");
+  };
+  CHECK(is_read(with_windows("[1,1]")));
+  CHECK(is_read(with_windows("[0,2,0]")));
+  for (const char* counts :
+       {"1", "[1]", "[1,2]", "[-1,3]", "[\"1\",1]", "[0.5,1.5]", "[11,-9]", "[1,1,0,0,0,0,0,0,0,0,0]"}) {
+    INFO(counts);
+    CHECK_FALSE(is_read(with_windows(counts)));
+  }
   CHECK(is_read(with_list("")));
   CHECK(is_read(with_hit("")));
   CHECK(is_read(with_hit(R"(["http://a.example/","t","s","","","a.example/","",null,0,"page",{}])")));

@@ -207,8 +207,8 @@ TEST_CASE("A raised or lowered site moves past exactly as many results as the pr
   service::SitePreferences blocked;
   blocked.blocked = {"h0.example"};
   CHECK(service::shown_results(answer, 0, 100, blocked).total == kResults - 1);
-  CHECK(service::shown_results(answer, 58, 100, blocked).positions.size() == 1);
-  CHECK(service::shown_results(answer, 59, 100, blocked).positions.empty());
+  CHECK(service::shown_results(answer, 58, 1, blocked).positions.size() == 1);
+  CHECK(service::shown_results(answer, 59, 1, blocked).positions.empty());
 }
 
 TEST_CASE("A blocked site is not shown among folded results either", "[service][sites]") {
@@ -236,4 +236,50 @@ TEST_CASE("A blocked site is not shown among folded results either", "[service][
   const std::string without_first = page("a.example");
   CHECK(shows(without_first, "copy.example"));
   CHECK_FALSE(shows(without_first, "http://a.example"));
+}
+
+TEST_CASE("A raised site moves within its window, so that no page shows a result twice", "[service][sites]") {
+  TestServer server(first_page);
+  server.fetcher().set_further([](const ExpandedQuery& query, int page) {
+    return page <= 2 ? numbered_page(query, page) : fetchers::FetchedList();
+  });
+  const std::string cookie = "Cookie: preferences=sites=+two-18.example\r\n";
+  std::vector<std::string> all;
+  for (int page = 1; page <= 4; ++page) {
+    const auto answer = parse_json(
+        body_in(server.get("/search?q=ada&format=json&limit=10&pageno=" + std::to_string(page), cookie)),
+        "answer");
+    REQUIRE(answer.has_value());
+    for (const std::string& url : urls_of(answer->as_object())) all.push_back(url);
+  }
+  CHECK(all.size() == 40);
+  CHECK(std::set<std::string>(all.begin(), all.end()).size() == 40);
+  const auto at = std::find(all.begin(), all.end(), "http://two-18.example/") - all.begin();
+  CHECK(at == 27);  // ten ranks above its own
+}
+
+TEST_CASE("What takes the place of a blocked result comes up in its own window", "[service][sites]") {
+  service::SearchAnswer answer;
+  answer.windows = 2;
+  answer.depth = 2;
+  for (const char* host : {"a", "b", "c", "d"}) {
+    service::FusedResult& result = answer.results.emplace_back();
+    result.hit.url = "http://" + std::string(host) + ".example/";
+    result.key = host;
+    result.window = answer.results.size() > 2 ? 1 : 0;
+    result.relative_score = 1.0 / static_cast<double>(answer.results.size());
+  }
+  Hit copy;
+  copy.url = "http://copy.example/";
+  copy.key = "copy";
+  answer.results[0].alike = {service::FoldedHit(copy, 1)};
+  service::SitePreferences blocked;
+  blocked.blocked = {"a.example"};
+  const auto changed =
+      service::without_blocked(std::make_shared<const service::SearchAnswer>(answer), blocked);
+  std::vector<std::string> keys;
+  for (const std::size_t at : service::seen_positions(*changed, blocked))
+    keys.push_back(changed->results[at].key);
+  CHECK(keys == std::vector<std::string>{"b", "c", "d", "copy"});
+  CHECK(changed->results.back().relative_score == Approx(0.25));
 }
