@@ -369,6 +369,8 @@ std::string shared_key(const LoadedDomain& domain, const SearchRequest& request)
   append_part(key, std::to_string(request.lists.size()));
   for (const std::string& list : request.lists) append_part(key, list);
   if (request.asks_all) append_part(key, "all lists");
+  // engines that the request itself does not name may be those of its key
+  if (is_selective(domain, request)) append_part(key, "selected");
   append_part(key, std::to_string(request.depth) + ' ' + std::to_string(request.safe_search));
   append_part(key, request.language);
   append_part(key, request.time_range);

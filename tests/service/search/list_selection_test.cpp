@@ -271,6 +271,18 @@ TEST_CASE("Answers that processes share keep what was not asked", "[service][sea
   CHECK(shared_key(asking.domain, request) != shared_key(asking.domain, of_judge));
 }
 
+TEST_CASE("A request that names the engines of its key does not share the answer of one that names none",
+          "[service][search][selection]") {
+  const LoadedDomain domain = selecting(8);
+  SearchRequest named;
+  named.text = "ada";
+  named.engines = {"one"};
+  SearchRequest scoped = named;
+  scoped.are_engines_allowed_ones = true;
+  REQUIRE(is_selective(domain, scoped));
+  CHECK(shared_key(domain, named) != shared_key(domain, scoped));
+}
+
 TEST_CASE("The server says what was not asked, counts what was saved, and charges only what was asked",
           "[service][search][selection]") {
   const auto in_two_requests = [](const ExpandedQuery& query) {
