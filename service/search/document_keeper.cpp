@@ -218,6 +218,13 @@ Result<bool> DocumentKeeper::read_folders(const Snapshot& snapshot, const Docume
   return has_changed;
 }
 
+/// Says which documents of programs an index does not have.
+void DocumentKeeper::tell_left_out(const std::string& index, const fetchers::IndexReport& report) {
+  for (const fetchers::LeftOutFile& document : report.read.left_out)
+    options_.on_event(Log::Level::warning, "added document left out",
+                      {{"index", index}, {"url", document.path}, {"reason", document.why}});
+}
+
 /// Takes in what programs added and removed. True if the index has changed.
 Result<bool> DocumentKeeper::follow(const Snapshot& snapshot, const std::string& index, Kept& kept,
                                     bool defers_training) {
@@ -241,6 +248,7 @@ Result<bool> DocumentKeeper::follow(const Snapshot& snapshot, const std::string&
     kept.needs_training = facts && needs_training(facts->folded, facts->documents);
   }
   if (!report) return false;
+  tell_left_out(index, *report);
   if (report->has_more) kept.is_behind = true;
   return true;
 }

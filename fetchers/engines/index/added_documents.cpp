@@ -144,6 +144,7 @@ Result<void> AddedDocuments::learn_fields(std::span<const SourceDocument> docume
 
 Result<void> AddedDocuments::put(std::span<const SourceDocument> documents) {
   return in_transaction([&](std::int64_t step) -> Result<void> {
+    TRY_VOID(learn_columns());  // files may have brought others since
     TRY_VOID(learn_fields(documents));
     TRY(auto write, database_.prepare("INSERT OR REPLACE INTO added VALUES(?, ?, ?)"));
     for (const SourceDocument& document : documents)
@@ -205,7 +206,7 @@ Result<std::vector<AddedDocuments::Change>> AddedDocuments::since(std::int64_t s
     change.step = row->integer(1);
     if (row->kind(2) == SqliteRow::Kind::null) continue;
     TRY(change.document, document_of(row->text(2), "the documents added to the index"));
-    change.document->url = change.url;
+    change.document->url = change.document->place = change.url;
   }
 }
 

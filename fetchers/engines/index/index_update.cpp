@@ -137,7 +137,7 @@ class IndexUpdate {
     TRY(auto remove, database_.prepare("INSERT OR IGNORE INTO temp.gone SELECT id FROM sources WHERE url=?"));
     for (const AddedDocuments::Change& change : changes) {
       TRY_VOID(check_interrupt(options_.is_interrupted));
-      TRY_VOID(change.document ? take(*change.document) : remove.run(change.url));
+      TRY_VOID(change.document ? take_added(change) : remove.run(change.url));
       added_step_ = std::max(added_step_, change.step);
     }
     return {};
@@ -199,6 +199,16 @@ class IndexUpdate {
     TRY_VOID(take_in_.run(file.number));
     TRY_VOID(stamp_file_.run(stamp, file.number));
     return file.number;
+  }
+
+  /// Takes a document that a program added. One that does not go with the others of the index is left out, or
+  /// has the index built again if that reads the files too: it then comes before their documents.
+  Result<void> take_added(const AddedDocuments::Change& change) {
+    const auto fields = new_fields(shape_, *change.document);
+    if (fields) return take(*change.document);
+    needs_rebuild_ = needs_rebuild_ || !keeps_others_;
+    report_.read.left_out.push_back(left_out_change(change, fields.error()));
+    return {};
   }
 
   Result<void> add(const SourceDocument& document, std::int64_t file) {
@@ -394,6 +404,14 @@ std::vector<WordKind> wanted_kinds(const IndexOptions& options) {
   return kinds;
 }
 
+LeftOutFile left_out_change(const AddedDocuments::Change& change, const Error& why) {
+  LeftOutFile out;
+  out.path = change.url;
+  out.kind = "added";
+  out.why = why.text;
+  return out;
+}
+
 Result<ReadReport> read_all(const std::vector<std::string>& paths, const DocumentFileOptions& files,
                             const IndexOptions& options, const std::set<std::string>& others,
                             const TakeDocument& take) {
@@ -430,7 +448,7 @@ Result<std::optional<IndexReport>> update_index(const std::string& path,
   if (update.needs_rebuild()) return std::optional<IndexReport>();
   TRY(auto report, update.finish());
   if (update.needs_rebuild()) return std::optional<IndexReport>();
-  report.read = std::move(*read);
+  report.read.add(*read);
   return std::optional<IndexReport>(std::move(report));
 }
 

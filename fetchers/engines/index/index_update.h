@@ -38,6 +38,9 @@ std::string text_of(const SourceDocument& document);
 /// What the options say about the writing of vectors, without the documents.
 VectorWriting vector_writing(const IndexOptions& options);
 
+/// What a report says of an added document that does not go with the others of an index.
+LeftOutFile left_out_change(const AddedDocuments::Change& change, const Error& why);
+
 /// Reads the documents of all files and folders; `take` is not called after an interruption.
 ///
 /// in:     others - addresses of documents that are left out, because programs added or removed them

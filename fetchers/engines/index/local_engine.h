@@ -27,7 +27,7 @@ struct IndexReport {
   std::size_t documents = 0;
   std::size_t replaced = 0;  ///< documents whose URL occurred again: the last one counts
   std::vector<std::string> columns;
-  ReadReport read;             ///< files read and left out
+  ReadReport read;             ///< files read and left out, and added documents that do not go with others
   std::size_t dimensions = 0;  ///< of the documents' vectors; 0 if there are none
   std::string language;        ///< of documents that do not state theirs; empty: unknown
   std::string other_version;   ///< of the index that was there and could not be updated for that; else empty

@@ -47,26 +47,32 @@ class Collector {
  public:
   Result<void> take(SourceDocument document) {
     TRY_VOID(check_document(document));
-    const auto fields = new_fields(shape, document);
-    if (!fields) {
+    if (auto goes = widen(document); !goes) {
       conflicting_.insert(document.file);
-      return fields.error();
+      return goes;
     }
-    shape.lists.columns.insert(shape.lists.columns.end(), fields->texts.begin(), fields->texts.end());
-    shape.numbers.insert(shape.numbers.end(), fields->numbers.begin(), fields->numbers.end());
     const std::string stamp = std::exchange(document.stamp, {});
     if (!document.file.empty()) stamps.emplace(document.file, stamp);
     keep(std::move(document));
     return {};
   }
 
-  /// Takes what programs added; what they removed was never taken.
-  Result<void> take_added(const std::vector<AddedDocuments::Change>& changes) {
-    for (const AddedDocuments::Change& change : changes) {
-      if (change.document) TRY_VOID(take(*change.document));
-      added_step = std::max(added_step, change.step);
-    }
+  /// Has the fields of what programs added, so that the documents of files have to go with them.
+  Result<void> begin_with_fields_of(const std::vector<AddedDocuments::Change>& changes) {
+    for (const AddedDocuments::Change& change : changes)
+      if (change.document) TRY_VOID(widen(*change.document));
     return {};
+  }
+
+  /// Takes what programs added; what they removed was never taken. Documents that do not go with the others
+  /// are left out.
+  void take_added(const std::vector<AddedDocuments::Change>& changes, std::vector<LeftOutFile>& refused) {
+    for (const AddedDocuments::Change& change : changes) {
+      added_step = std::max(added_step, change.step);
+      if (!change.document) continue;
+      if (const auto taken = take(*change.document); !taken)
+        refused.push_back(left_out_change(change, taken.error()));
+    }
   }
 
   /// Notes what was left out of a file, or has the next update read it again if that may have changed then.
@@ -85,6 +91,13 @@ class Collector {
   std::int64_t added_step = 0;
 
  private:
+  Result<void> widen(const SourceDocument& document) {
+    TRY(const auto fields, new_fields(shape, document));
+    shape.lists.columns.insert(shape.lists.columns.end(), fields.texts.begin(), fields.texts.end());
+    shape.numbers.insert(shape.numbers.end(), fields.numbers.begin(), fields.numbers.end());
+    return {};
+  }
+
   /// Has a file read again by the next update.
   void forget_stamp(const std::string& file) {
     if (const auto stamp = stamps.find(file); stamp != stamps.end()) stamp->second.clear();
@@ -229,10 +242,11 @@ Result<IndexReport> write_new(const std::string& path, Collector collected, cons
 Result<IndexReport> build_anew(const std::string& path, const std::vector<std::string>& documents,
                                const Changes& added, const IndexOptions& options) {
   Collector collected;
+  TRY_VOID(collected.begin_with_fields_of(added));
   TRY(auto read, read_all(documents, options.files, options, urls_of(added),
                           [&](SourceDocument one) { return collected.take(std::move(one)); }));
   for (const LeftOutFile& file : read.left_out) collected.leave_out(file);
-  TRY_VOID(collected.take_added(added));
+  collected.take_added(added, read.left_out);
   if (collected.documents.empty())
     return fail(
         Code::bad_data,
@@ -257,8 +271,11 @@ Result<IndexReport> build_from_kept(const std::string& path, const std::string& 
     document.url = row.text(0);
     return collected.take(std::move(document));
   }));
-  TRY_VOID(collected.take_added(added));
-  return write_new(path, std::move(collected), options);
+  ReadReport read;
+  collected.take_added(added, read.left_out);
+  TRY(auto report, write_new(path, std::move(collected), options));
+  report.read = std::move(read);
+  return report;
 }
 
 /// Updates a copy of the index; nullopt if it cannot be updated.

@@ -332,6 +332,101 @@ TEST_CASE("An index that begins with one document gets vectors when there are mo
   CHECK(found_by(meaning, "rivers", std::span<const float>()).size() == 12);
 }
 
+namespace {
+
+/// A document with a text in a field that is a number in others.
+SourceDocument page_of_year(const std::string& url) {
+  SourceDocument document = page(url, "Year", "of an added document");
+  document.fields["year"] = "2020";
+  return document;
+}
+
+std::string row_of_year(const std::string& url) {
+  return "{\"url\":\"" + url + "\",\"title\":\"Year\",\"text\":\"of a file\",\"year\":2020}\n";
+}
+
+}  // namespace
+
+TEST_CASE("What files say against the fields of added documents is left out and named",
+          "[fetchers][local][update]") {
+  const test::TemporaryFolder folder;
+  const std::string database = folder.path("x.db");
+  SourceDocument document = page_of_year("http://added/");
+  document.numbers["date"] = 1;
+  for (int i = 0; i < 60; ++i) document.fields["f" + std::to_string(i)] = "x";
+  REQUIRE(AddedDocuments::open(database)->put(std::vector{document}).has_value());
+  folder.write("pages/a.jsonl", row_of_year("http://a1/") + row_of_year("http://a2/") +
+                                    "{\"url\":\"http://a3/\",\"text\":\"of a file\"}\n");
+  folder.write("pages/b.jsonl", "{\"url\":\"http://b/\",\"text\":\"x\",\"f60\":\"x\",\"f61\":\"x\"}\n");
+  folder.write("pages/c.html", "<meta name=date content=2020-01-02><title>Dated</title><p>of a file</p>");
+  folder.write("pages/d.txt", "A text\n\nof a file");
+  const auto built = build_local_index(database, {folder.path("pages")}, *options_to_update(database));
+  if (!built) FAIL(built.error().text);
+  REQUIRE(built->read.left_out.size() == 3);
+  CHECK(built->read.left_out[0].path == folder.path("pages/a.jsonl"));
+  CHECK(built->read.left_out[0].why.starts_with("line 1 and 1 more: the field \"year\" is a text in one"));
+  CHECK(built->read.left_out[1].why == "line 1: more than 64 different fields");
+  CHECK(built->read.left_out[2].path == folder.path("pages/c.html"));
+  CHECK(built->read.left_out[2].why.starts_with("the field \"date\" is a text in one"));
+  LocalEngine words({database, {}});
+  CHECK(found_by(words, "year : 2020") == Urls{"http://added/"});
+  CHECK(found_by(words, "file") == Urls{"file://localhost" + folder.path("pages/d.txt"), "http://a3/"});
+}
+
+TEST_CASE("One added document that does not go with the others of an index holds up none of them",
+          "[fetchers][local][update]") {
+  const test::TemporaryFolder folder;
+  const std::string database = folder.path("x.db");
+  const std::vector<std::string> files = {folder.write("d.jsonl", row_of_year("http://file/"))};
+  auto added = AddedDocuments::open(database);
+  REQUIRE(added.has_value());
+  SourceDocument other = page("http://other/", "Other", "of an added document");
+  if (GENERATE(true, false)) other.fields["colour"] = "grey";  // has the index built again
+  REQUIRE(added->put(std::vector{page_of_year("http://year/"), other}).has_value());
+  IndexOptions options;
+  options.updates = true;
+  REQUIRE(build_local_index(folder.path("elsewhere.db"), files, options).has_value());
+  std::filesystem::rename(folder.path("elsewhere.db"), database);
+  const auto followed = follow_added_documents(database, {});
+  if (!followed) FAIL(followed.error().text);
+  REQUIRE((*followed)->read.left_out.size() == 1);
+  CHECK((*followed)->read.left_out[0].path == "http://year/");
+  CHECK((*followed)->read.left_out[0].why.starts_with("http://year/: the field \"year\" is a text in one"));
+  LocalEngine words({database, {}});
+  CHECK(found_by(words, "added") == Urls{"http://other/"});
+  CHECK(found_by(words, "file") == Urls{"http://file/"});
+  CHECK_FALSE(follow_added_documents(database, {})->has_value());
+  // what the files now have is refused at once
+  const auto again = added->put(std::vector{page("http://new/", "New", "text"), [] {
+                                              auto document = page("http://a/", "A", "text");
+                                              document.numbers["year"] = 1;
+                                              return document;
+                                            }()});
+  CHECK(again.error().code == Code::bad_data);
+  // when the files are read, the added document comes first
+  const auto built = build_local_index(database, files, *options_to_update(database));
+  if (!built) FAIL(built.error().text);
+  REQUIRE(built->read.left_out.size() == 1);
+  CHECK(built->read.left_out[0].path == files.front());
+  CHECK(found_by(words, "added") == Urls{"http://other/", "http://year/"});
+}
+
+TEST_CASE("A field that files bring is known to the next document that is added",
+          "[fetchers][local][update]") {
+  const test::TemporaryFolder folder;
+  const std::string database = folder.path("x.db");
+  auto added = AddedDocuments::open(database);
+  REQUIRE(added.has_value());
+  IndexOptions options;
+  options.updates = true;
+  REQUIRE(build_local_index(database, {folder.write("d.jsonl", row_of_year("http://file/"))}, options)
+              .has_value());
+  const auto refused = added->put(std::vector{page_of_year("http://year/")});
+  REQUIRE(refused.has_error());
+  CHECK(refused.error().text.find("\"year\" is a text here and a number in other documents") !=
+        std::string::npos);
+}
+
 TEST_CASE("To follow what programs added writes nothing where they never did", "[fetchers][local][update]") {
   KeptIndex kept;
   kept.options.updates = GENERATE(true, false);
