@@ -402,9 +402,8 @@ std::string page_text(const PageCall& wanted, std::string_view title, std::strin
 ShownResults filtered_results(const SearchAnswer& answer, const ToolSearch& wanted, UnixTime now) {
   const auto passing = wanted_positions(answer, wanted.conditions, now);
   const auto seen = seen_positions(answer, {});
-  const auto page = static_cast<std::size_t>(wanted.search.page);
-  const auto shown =
-      ResultPages(answer, seen, static_cast<std::size_t>(wanted.limit)).range_of(page, passing);
+  const ResultPages pages(answer, seen, static_cast<std::size_t>(wanted.limit));
+  const auto shown = pages.range_of(static_cast<std::size_t>(wanted.search.page), passing);
   ShownResults out;
   out.first = shown.begin;
   out.total = passing.size();
@@ -485,14 +484,12 @@ std::string lean_text(const SearchAnswer& answer, const ShownResults& shown, con
     heads.push_back(std::move(head));
   }
   std::string out = opening;
-  left = heads.size();
   for (std::size_t i = 0; i < heads.size(); ++i) {
     out += heads[i];
     const std::string& snippet = answer.results[shown.positions[i]].hit.snippet;
-    const std::size_t share = budget / left--;
+    const std::size_t share = budget / (heads.size() - i);
     if (snippet.empty() || share < 3) continue;
-    // Without the line end, which takes 2 bytes in JSON
-    const std::string text = fitting(snippet, share - 2);
+    const std::string text = fitting(snippet, share - 2);  // the line end takes 2 bytes in JSON
     if (text.empty()) continue;
     budget -= std::min(budget, json_bytes(text) + 2);
     out += text + '\n';
