@@ -169,9 +169,9 @@ std::size_t read_for_analytics(Store& store) {
 
 std::size_t read_for_training(Store& store) {
   std::size_t seen = 0;
-  for (const std::string& id : must(store.clicks.searches("d", 1000000))) {
-    if (must(store.searches.find(id))) ++seen;
-    seen += must(store.clicks.of(id)).size();
+  for (const ClickedSearch& clicked : must(store.clicks.searches("d", 1000000))) {
+    if (must(store.searches.find(clicked.search))) ++seen;
+    seen += clicked.clicks.size();
   }
   for (const JudgedQuery& query : must(store.judgments.queries("d")))
     if (must(store.searches.find(query.search))) ++seen;
