@@ -40,9 +40,13 @@ std::string target_of(const std::string& path) {
   return error ? path : target.string();
 }
 
-/// Gives the file the owner and group of `other`, as far as this process may.
+/// Gives the file the owner and group of `other`, as far as this process may. Only root needs the system call,
+/// which a server's unit need not allow.
 void own_like(int descriptor, const struct stat& other) {
-  if (::fchown(descriptor, other.st_uid, other.st_gid) == 0) return;
+  struct stat own {};
+  const bool is_like =
+      ::fstat(descriptor, &own) == 0 && own.st_uid == other.st_uid && own.st_gid == other.st_gid;
+  if (is_like || ::fchown(descriptor, other.st_uid, other.st_gid) == 0) return;
 }
 
 /// Gives an unnamed file a name beside `path`, which is stored in `name`.
