@@ -40,8 +40,8 @@ std::string target_of(const std::string& path) {
   return error ? path : target.string();
 }
 
-/// Gives the file the owner and group of `other`, as far as this process may. A server whose files are its own
-/// makes no system call that its unit forbids.
+/// Gives the file the owner and group of `other`, as far as this process may. A server whose files are its
+/// own makes no system call that its unit forbids.
 void own_like(int descriptor, const struct stat& other) {
   struct stat own {};
   const bool is_like =
