@@ -137,8 +137,11 @@ class EngineFiles {
     if (const auto* vectors = std::get_if<fetchers::VectorAccess>(&engine.access);
         vectors != nullptr && engine.embedding)
       (engine.is_disabled ? disabled_embeddings_ : embeddings_).emplace(vectors->database, *engine.embedding);
-    if (const std::string database = index_of(engine); !database.empty())
+    if (const std::string database = index_of(engine); !database.empty()) {
       loaded_.indexes[engine.name] = database;
+      auto& content = loaded_.contents[database];  // several engines may use one index
+      if (content == nullptr) content = std::make_shared<const IndexContent>(database);
+    }
     if (!engine.tokens.empty()) loaded_.private_engines[engine.name] = engine.tokens;
     const auto* local = std::get_if<fetchers::LocalAccess>(&engine.access);
     if (local == nullptr) return;

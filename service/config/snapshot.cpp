@@ -4,6 +4,7 @@
 #include <atomic>
 #include <filesystem>
 #include <set>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -13,6 +14,7 @@
 #include "core/text_file.h"
 #include "core/yaml_reader.h"
 #include "fetchers/engines/index/index_words.h"
+#include "fetchers/engines/index/local_engine.h"
 #include "fusion/data/features.h"
 #include "fusion/training/registry.h"
 #include "service/store/model_versions.h"
@@ -99,8 +101,8 @@ void load_challenger(const ServerConfig& config, LoadedDomain& out, std::vector<
   out.challenger = Challenger{std::move(*model), state->challenger};
 }
 
-/// Sets the vocabularies of the embedded indexes that a domain's templates ask, each once.
-void set_vocabularies(const LoadedEngines& engines, LoadedDomain& domain) {
+/// Sets the embedded indexes that a domain's templates ask and their vocabularies, each once.
+void set_indexes(const LoadedEngines& engines, LoadedDomain& domain) {
   std::set<std::string> names;
   for (const templates::SearchTemplate& item : domain.domain.templates)
     names.insert(item.engines.begin(), item.engines.end());
@@ -117,6 +119,9 @@ void set_vocabularies(const LoadedEngines& engines, LoadedDomain& domain) {
     if (engines.may_ask(nullptr, name)) add(at->second, domain.open_indexes);
   }
   domain.asks_one_index = indexes.size() == 1 && domain.vocabularies.size() == 1;
+  for (const std::string& index : indexes)
+    if (const auto content = engines.contents.find(index); content != engines.contents.end())
+      domain.indexes.push_back(content->second);
 }
 
 void load_domain(const std::string& file, Snapshot& snapshot, Mistakes& mistakes) {
@@ -130,7 +135,7 @@ void load_domain(const std::string& file, Snapshot& snapshot, Mistakes& mistakes
   out.etag = text_etag(*text);
   out.engines_digest = snapshot.engines.digest;
   out.syntax_of = snapshot.engines.syntax_of;
-  set_vocabularies(snapshot.engines, out);
+  set_indexes(snapshot.engines, out);
   out.text = std::move(*text);
   snapshot.warnings.insert(snapshot.warnings.end(), parsed->warnings.begin(), parsed->warnings.end());
   load_model(snapshot.config, out, mistakes);
@@ -306,6 +311,15 @@ const Vocabulary& IndexVocabulary::get() const {
         words->titles, words->words, order_by_.empty() ? TitleOrder::by_frequency : TitleOrder::as_given);
   });
   return *made_;
+}
+
+std::string IndexContent::version() const {
+  const std::lock_guard lock(mutex_);
+  const std::uint64_t now = file_.now();
+  if (now == std::exchange(read_, now)) return version_;
+  auto read = fetchers::content_version(database_);
+  version_ = read ? std::move(*read) : std::string();
+  return version_;
 }
 
 std::optional<CorrectedQuery> IndexVocabulary::correct(std::string_view query) const {

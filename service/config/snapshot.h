@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/file_version.h"
 #include "core/result.h"
 #include "fetchers/calling/fetcher.h"
 #include "fetchers/engines/index/index_words.h"
@@ -53,6 +54,25 @@ class IndexVocabulary {
   mutable std::unique_ptr<const Vocabulary> made_;
 };
 
+/// What an embedded index holds, for caches of what was found in it. Safe from any thread.
+class IndexContent {
+ public:
+  explicit IndexContent(std::string database) : database_(std::move(database)), file_(database_) {}
+
+  /// A text that is another one after the index was replaced by one of other documents. It is the same in
+  /// every process that searches this file. Empty for an index that cannot be read.
+  ///
+  /// cost: one system call; reads some rows after a change
+  std::string version() const;
+
+ private:
+  const std::string database_;
+  mutable std::mutex mutex_;
+  mutable FileVersion file_;
+  mutable std::uint64_t read_ = 0;  ///< the version of the file that was read last
+  mutable std::string version_;
+};
+
 /// The model that searches compare with a domain's champion.
 struct Challenger {
   fusion::Model model;
@@ -80,6 +100,8 @@ struct LoadedDomain {
   templates::SyntaxLookup syntax_of = {};  ///< of each engine; if empty, all use the default syntax
   /// Of the embedded indexes that its templates ask.
   std::vector<std::shared_ptr<const IndexVocabulary>> vocabularies = {};
+  /// What the embedded indexes that its templates ask hold.
+  std::vector<std::shared_ptr<const IndexContent>> indexes = {};
   /// Those that anybody may search. They may decide what is in a result's text.
   std::vector<std::shared_ptr<const IndexVocabulary>> open_indexes = {};
   /// Every engine that its templates ask has that index, so a word that is not in it finds nothing.
@@ -118,6 +140,7 @@ struct LoadedEngines {
   std::map<std::string, EngineTraits> traits = {};
   std::map<std::string, std::shared_ptr<const IndexVocabulary>> vocabularies = {};  ///< by embedded engine
   std::map<std::string, std::string> indexes = {};  ///< the database of each embedded engine
+  std::map<std::string, std::shared_ptr<const IndexContent>> contents = {};  ///< by database
   /// Of embedded indexes whose vectors an endpoint makes, by the index's file.
   std::map<std::string, fetchers::EmbedTexts> embed_texts = {};
   std::string digest = {};  ///< of the definitions and the rules for results' keys

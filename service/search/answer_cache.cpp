@@ -350,6 +350,7 @@ std::string shared_key(const LoadedDomain& domain, const SearchRequest& request)
   append_part(key, domain.domain.name);
   append_part(key, domain.etag);
   append_part(key, domain.engines_digest);
+  for (const auto& index : domain.indexes) append_part(key, index->version());
   append_part(key, request.text);
   append_part(key, std::to_string(request.slots.slots.size()));
   for (const auto& [name, value] : request.slots.slots) {

@@ -120,8 +120,8 @@ class SharedAnswers {
 /// Appends a part after its length, so that different requests never make the same key.
 void append_part(std::string& key, std::string_view part);
 
-/// Digest of everything that a request's lists depend on: the domain's templates, the engines' definitions
-/// and the request. It is a digest so that no key reveals a query.
+/// Digest of everything that a request's lists depend on: the domain's templates, the engines' definitions,
+/// what the domain's embedded indexes hold, and the request. It is a digest so that no key reveals a query.
 std::string shared_key(const LoadedDomain& domain, const SearchRequest& request);
 
 }  // namespace metafuse::service

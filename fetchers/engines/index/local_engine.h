@@ -88,6 +88,12 @@ struct IndexFacts {
 /// cost:   counts its documents
 Result<IndexFacts> facts_of_index(const std::string& database);
 
+/// A text that changes with what an index holds. It is the same for everybody who searches this file.
+///
+/// errors: those of opening; bad_data: the index is damaged
+/// cost:   O(files that the index was made of)
+Result<std::string> content_version(const std::string& database);
+
 /// Whether documents can be added to it: it was built with `updates`, or does not exist yet.
 Result<bool> takes_documents(const std::string& database);
 

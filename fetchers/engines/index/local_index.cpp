@@ -12,6 +12,7 @@
 
 #include <fmt/format.h>
 
+#include "core/digest.h"
 #include "core/keyed_hash.h"
 #include "core/text.h"
 #include "fetchers/engines/index/added_documents.h"
@@ -394,6 +395,25 @@ Result<IndexFacts> facts_of_index(const std::string& database) {
   const bool has_none = meta.source == VectorOptions::Source::none && wants_vectors(index);
   facts.folded = has_none ? facts.documents : meta.folded;
   return facts;
+}
+
+Result<std::string> content_version(const std::string& database) {
+  TRY(auto index, open_index(database));
+  std::string all;
+  const auto add = [&](const char* sql) -> Result<void> {
+    TRY(auto rows, index.prepare(sql));
+    return rows.for_each_row([&](const SqliteRow& row) { (all += row.text(0)) += '\n'; });
+  };
+  TRY_VOID(add("SELECT name || ' ' || coalesce(value, '') FROM meta ORDER BY name"));
+  TRY_VOID(add("SELECT kind || ' ' || version FROM lists ORDER BY kind"));
+  // A version of lists counts words, and does not say which. File 0 is what programs added.
+  const bool has_files = finds_row(index, "SELECT 1 FROM sqlite_master WHERE name='files'");
+  if (has_files) TRY_VOID(add("SELECT id || ' ' || stamp FROM files ORDER BY id"));
+  if (has_files && !finds_row(index, "SELECT 1 FROM files WHERE id > 0 AND stamp = ''"))
+    return sha256_hex(all);
+  std::error_code error;
+  const auto written = std::filesystem::last_write_time(database, error).time_since_epoch().count();
+  return sha256_hex(all + std::to_string(written));
 }
 
 Result<bool> takes_documents(const std::string& database) {

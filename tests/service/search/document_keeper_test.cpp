@@ -1,12 +1,15 @@
 #include "service/search/document_keeper.h"
 
 #include <filesystem>
+#include <memory>
+#include <set>
 #include <string>
 #include <vector>
 
 #include <catch2/catch.hpp>
 
 #include "core/atomic_file.h"
+#include "service/search/answer_cache.h"
 #include "tests/support/temporary_folder.h"
 
 using namespace metafuse;
@@ -166,4 +169,51 @@ TEST_CASE("A failure to read folders is logged once until it has gone away", "[s
   kept.tick(62);
   CHECK(kept.failed == 2);
   CHECK(kept.documents() == 1);
+}
+
+TEST_CASE("Every process sees by an index's version when other documents are in it", "[service][documents]") {
+  KeptFolder kept(100);
+  const IndexContent here(kept.folder.path("x.db")), elsewhere(kept.folder.path("x.db"));
+  CHECK(here.version().empty());
+  std::set<std::string> versions;
+  int second = 0;
+  const auto changes = [&] {
+    kept.tick(second += 100);  // reads the folder
+    kept.tick(second + 1);     // takes what programs added, if that did not
+    CHECK(here.version() == elsewhere.version());
+    CHECK(here.version() == IndexContent(kept.folder.path("x.db")).version());
+    return versions.insert(here.version()).second;
+  };
+  const auto write = [&](const std::string& name, const std::string& text, int seconds_ago) {
+    kept.folder.write(name, text);
+    std::filesystem::last_write_time(kept.folder.path(name),
+                                     std::filesystem::file_time_type::clock::now() - seconds(seconds_ago));
+  };
+  write("pages/a.txt", "alpha", 60);
+  write("pages/b.txt", "beta", 60);
+  CHECK(changes());
+  CHECK_FALSE(changes());             // the folder is read and the file written again
+  write("pages/a.txt", "omega", 50);  // as many words
+  CHECK(changes());
+  write("pages/a.txt", "sigma", -50);  // a time that says nothing
+  CHECK(changes());
+  write("pages/a.txt", "gamma", -50);
+  CHECK(changes());
+  write("pages/a.txt", "gamma", 40);
+  CHECK(changes());
+  CHECK_FALSE(changes());
+  fetchers::SourceDocument document;
+  document.url = "http://c.example/";
+  document.fields["text"] = "gamma";
+  REQUIRE(kept.keeper.put(kept.folder.path("x.db"), {&document, 1}).has_value());
+  CHECK(changes());
+  document.fields["text"] = "delta";
+  REQUIRE(kept.keeper.put(kept.folder.path("x.db"), {&document, 1}).has_value());
+  CHECK(changes());
+  CHECK(kept.keeper.remove(kept.folder.path("x.db"), {&document.url, 1}).value() == 1);
+  CHECK(changes());
+  LoadedDomain domain;
+  const std::string without = shared_key(domain, {});
+  domain.indexes = {std::make_shared<const IndexContent>(kept.folder.path("x.db"))};
+  CHECK(shared_key(domain, {}) != without);
 }
