@@ -309,7 +309,7 @@ Result<std::string> index_documents(InitArguments& a, const std::string& databas
   const std::string found = fmt::format(" with an index of {} documents", report.documents);
   return report.read.left_out.empty()
              ? found
-             : found + fmt::format(" ({} files left out)", report.read.left_out.size());
+             : found + fmt::format(" (files left out, whole or in part: {})", report.read.left_out.size());
 }
 
 constexpr const char* kServiceFolder = "/etc/metafuse";
