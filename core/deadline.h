@@ -15,13 +15,14 @@ class Clock {
 };
 
 /// The machine's clock: one for the whole program, because late work may ask it after its caller has ended.
+/// It is never destroyed, because what ends at the program's exit may ask it, too.
 inline const Clock& machine_clock() {
   class MachineClock final : public Clock {
    public:
     TimePoint now() const override { return std::chrono::steady_clock::now(); }
   };
-  static const MachineClock clock;
-  return clock;
+  static const MachineClock* const clock = new MachineClock;
+  return *clock;
 }
 
 /// The moment by which work must end.
