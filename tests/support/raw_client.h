@@ -68,7 +68,7 @@ class RawClient {
       if (end != std::string::npos) {
         std::size_t length = 0;
         const std::size_t at = rest_.find("Content-Length: ");
-        if (at < end) length = std::stoul(rest_.substr(at + 16));
+        if (at < end) length = std::stoul(rest_.substr(at + 16, 20));  // not the whole body each time
         if (rest_.size() >= end + 4 + length) {
           std::string response = rest_.substr(0, end + 4 + length);
           rest_.erase(0, end + 4 + length);
