@@ -59,16 +59,24 @@ bool link_beside(int descriptor, const std::string& path, std::string& name) {
   }
 }
 
-/// Renames a file whose bytes are on the disk, so that its new name is there too.
-/// out:    false, with errno set, on failure
-bool rename_for_good(const std::string& from, const std::string& to) {
-  if (std::rename(from.c_str(), to.c_str()) != 0) return false;
+/// Gives an open file its place when its bytes are on the disk, so that its new name is there too. Closes it.
+///
+/// in:     beside - its name until then, which is empty afterwards. A file without a name gets one as late as
+///         possible, because a process that is killed leaves it behind from then on.
+/// errors: those of write_error(); the file stays where it is
+Result<void> put_in_place(int descriptor, std::string& beside, const std::string& path) {
+  const bool is_safe = ::fsync(descriptor) == 0 && (!beside.empty() || link_beside(descriptor, path, beside));
+  const int error = errno;
+  const bool is_closed = ::close(descriptor) == 0;
+  if (!is_safe) return write_error(path, error);
+  if (!is_closed || std::rename(beside.c_str(), path.c_str()) != 0) return write_error(path, errno);
+  beside.clear();
   // Some file systems cannot sync a folder. The file is in its place already, so this is no failure.
-  const int folder = ::open(folder_of(to).c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-  if (folder < 0) return true;
+  const int folder = ::open(folder_of(path).c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (folder < 0) return {};
   static_cast<void>(::fsync(folder));
   ::close(folder);
-  return true;
+  return {};
 }
 
 }  // namespace
@@ -181,27 +189,14 @@ Result<void> FileWriter::commit() {
     if (!is_closed) return write_error(state_->path, errno);
     return {};
   }
-  const bool is_safe =
-      ::fsync(state_->descriptor) == 0 &&
-      (!state_->beside.empty() || link_beside(state_->descriptor, state_->path, state_->beside));
-  const int error = errno;
-  const bool is_closed = ::close(state_->descriptor) == 0;
-  state_->descriptor = -1;
-  if (!is_safe) return write_error(state_->path, error);
-  if (!is_closed || !rename_for_good(state_->beside, state_->path)) return write_error(state_->path, errno);
-  state_->beside.clear();
-  return {};
+  return put_in_place(std::exchange(state_->descriptor, -1), state_->beside, state_->path);
 }
 
 Result<void> replace_file(const std::string& beside, const std::string& path) {
   const int descriptor = ::open(beside.c_str(), O_RDONLY | O_CLOEXEC);
   if (descriptor < 0) return write_error(beside, errno);
-  const bool is_synced = ::fsync(descriptor) == 0;
-  const int error = errno;
-  ::close(descriptor);
-  if (!is_synced) return write_error(beside, error);
-  if (!rename_for_good(beside, path)) return write_error(path, errno);
-  return {};
+  std::string name = beside;
+  return put_in_place(descriptor, name, path);
 }
 
 namespace {

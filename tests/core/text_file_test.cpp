@@ -124,8 +124,12 @@ TEST_CASE("A file takes the place of another when it is on the disk and so does 
   CHECK_FALSE(std::filesystem::exists(beside));
   CHECK(replace_file(beside, path).error().code == Code::no_input);
   CHECK(*read_text(path, 100) == "new");
+  CHECK(synced.paths == wanted);
   REQUIRE(write_file(path, "newer").has_value());
-  CHECK(synced.paths.back() == real(folder.path()));
+  REQUIRE(synced.paths.size() == 4);
+  CHECK(synced.paths[2] != real(path));  // its bytes, before they have the name
+  CHECK(std::filesystem::path(synced.paths[2]).parent_path() == real(folder.path()));
+  CHECK(synced.paths[3] == real(folder.path()));
 }
 
 TEST_CASE("A lock is waited for and its holder may remove its file", "[core][text]") {
