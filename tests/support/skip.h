@@ -11,4 +11,9 @@ namespace metafuse::test {
 /// in:     what - one sentence on how to get what is missing
 void skip(std::string_view what);
 
+/// The status with which a process of tests ends.
+///
+/// in:     failures - as Catch2 counts them; run, skipped - tests
+int status_of_tests(int failures, int run, int skipped);
+
 }  // namespace metafuse::test
