@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <stdexcept>
 #include <string>
@@ -56,7 +57,10 @@ class RawClient {
   /// What arrives until a text is among it, or until the other side closes the connection.
   std::string read_until(std::string_view text) {
     std::string out;
-    while (out.find(text) == std::string::npos && read_some(out)) {
+    for (std::size_t from = 0; out.find(text, from) == std::string::npos;) {
+      // what was searched once can only hold the beginning of the text, cut off
+      from = out.size() - std::min(out.size(), text.size());
+      if (!read_some(out)) break;
     }
     return out;
   }
