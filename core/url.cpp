@@ -104,14 +104,7 @@ void append_host(std::string& out, std::string host) {
     out += is_address ? "[" + std::string(text.data()) + "]" : host;
     return;
   }
-  host = ascii_lower(host);
-  if (std::any_of(host.begin(), host.end(), [](char c) { return static_cast<unsigned char>(c) >= 0x80; })) {
-    char* ascii = nullptr;
-    if (idn2_to_ascii_8z(host.c_str(), &ascii, IDN2_NONTRANSITIONAL | IDN2_NFC_INPUT) == IDN2_OK) {
-      host = ascii;
-      idn2_free(ascii);
-    }
-  }
+  host = ascii_host(host);
   while (host.size() > 1 && host.back() == '.') host.pop_back();
   append_canonical(out, without_www(host), kPlainInHost);
 }
@@ -388,6 +381,18 @@ std::optional<UrlParts> parts_of_plain_url(std::string_view text) {
 }
 
 }  // namespace
+
+std::string ascii_host(std::string_view host) {
+  std::string out = ascii_lower(host);
+  if (std::all_of(out.begin(), out.end(), [](char c) { return static_cast<unsigned char>(c) < 0x80; }))
+    return out;
+  char* ascii = nullptr;
+  if (idn2_to_ascii_8z(out.c_str(), &ascii, IDN2_NONTRANSITIONAL | IDN2_NFC_INPUT) == IDN2_OK) {
+    out = ascii;
+    idn2_free(ascii);
+  }
+  return out;
+}
 
 Result<std::string> canonical_url_key(std::string_view given, const TrackingParameters& tracking) {
   const std::string_view text = trimmed(given);

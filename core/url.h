@@ -29,6 +29,10 @@ namespace metafuse {
 Result<std::string> canonical_url_key(std::string_view url,
                                       const TrackingParameters& tracking = default_tracking_parameters());
 
+/// A host's name in lower case and in its ASCII form: "xn--mnchen-3ya.de" of "München.de". A name that has no
+/// such form is only put into lower case.
+std::string ascii_host(std::string_view host);
+
 /// The URL without its tracking parameters; everything else stays byte for byte.
 std::string without_tracking(std::string url, const TrackingParameters& tracking);
 

@@ -9,7 +9,7 @@
 namespace metafuse::templates {
 namespace {
 
-constexpr std::size_t kMaxValueBytes = 4096;
+constexpr std::size_t kMaxValueBytes = kMaxTypedBytes;
 
 Result<void> check_base_query(const Domain& domain, const BaseQuery& base_query) {
   for (const auto& [name, value] : base_query.slots) {
@@ -116,6 +116,9 @@ Result<TypedBaseQuery> plain_base_query(const Domain& domain, std::string_view t
                                  " has neither a slot QUERY nor a required one; give its slots by name: " +
                                  some_slot_names(domain));
   if (beside.slots.count(target->name) > 0) return TypedBaseQuery{std::move(beside), {}};
+  if (text.size() > kMaxTypedBytes)
+    return fail(Code::usage,
+                "the query is longer than " + std::to_string(kMaxTypedBytes) + " bytes; shorten it");
   TypedBaseQuery asked{std::move(beside), target->name, parse_typed_query(text)};
   if (asked.typed.terms.empty())
     return fail(Code::usage, asked.typed.conditions.empty()

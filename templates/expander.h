@@ -55,8 +55,8 @@ Result<std::vector<ExpandedQuery>> expand_asked(const Domain& domain, const Type
 ///
 /// in:     slots - values given besides the text; if they include the slot that the text would fill, that
 ///         value is used and the text ignored
-/// errors: usage: the domain has no such slot, or the text has no letter or digit apart from its conditions,
-///         or more than kMostConditions of them
+/// errors: usage: the domain has no such slot, or the text is longer than kMaxTypedBytes, has no letter or
+///         digit apart from its conditions, or has more than kMostConditions of them
 Result<TypedBaseQuery> plain_base_query(const Domain& domain, std::string_view text, BaseQuery slots = {});
 
 }  // namespace metafuse::templates

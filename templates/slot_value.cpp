@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <array>
+#include <iterator>
+#include <utility>
 
 #include "core/text.h"
 
@@ -84,6 +86,26 @@ char32_t normalised(char32_t c) {
   return c;
 }
 
+/// Blocks, and pieces of blocks, of punctuation, arrows, lines and mathematical signs beyond ASCII, in order.
+/// Everything else beyond ASCII counts as a part of words.
+constexpr std::pair<char32_t, char32_t> kSigns[] = {
+    {0x80, 0xA9},     {0xAB, 0xB1},     {0xB4, 0xB4},     {0xB6, 0xB8},     {0xBB, 0xBB},
+    {0xBF, 0xBF},     {0xD7, 0xD7},     {0xF7, 0xF7},     {0x37E, 0x37E},   {0x387, 0x387},
+    {0x55A, 0x55F},   {0x589, 0x58A},   {0x5BE, 0x5BE},   {0x5C0, 0x5C0},   {0x5C3, 0x5C3},
+    {0x5F3, 0x5F4},   {0x60C, 0x60D},   {0x61B, 0x61F},   {0x66A, 0x66D},   {0x6D4, 0x6D4},
+    {0x964, 0x965},   {0xE4F, 0xE4F},   {0xE5A, 0xE5B},   {0x2000, 0x206F}, {0x20A0, 0x20CF},
+    {0x2190, 0x25FF}, {0x2768, 0x2775}, {0x2794, 0x2B4F}, {0x2E00, 0x2E7F}, {0x3000, 0x3004},
+    {0x3008, 0x3020}, {0x3030, 0x3030}, {0x303D, 0x303F}, {0x30A0, 0x30A0}, {0x30FB, 0x30FB},
+    {0xFD3E, 0xFD3F}, {0xFE10, 0xFE19}, {0xFE30, 0xFE6B}, {0xFF5F, 0xFF65}, {0xFFE0, 0xFFEE},
+};
+
+bool is_part_of_words(char32_t c) {
+  if (c < 0x80) return is_ascii_letter_or_digit(static_cast<char>(c));
+  const auto* const at = std::find_if(std::begin(kSigns), std::end(kSigns),
+                                      [&](const auto& signs) { return c <= signs.second; });
+  return at == std::end(kSigns) || c < at->first;
+}
+
 bool contains(std::string_view characters, char c) {
   return characters.find(c) != std::string_view::npos;
 }
@@ -160,8 +182,9 @@ std::string normalise_value(std::string_view text) {
 }
 
 bool has_letter(std::string_view normalised_text) {
-  return std::any_of(normalised_text.begin(), normalised_text.end(),
-                     [](char c) { return c != '_' && is_bare_word(std::string_view(&c, 1)); });
+  for (std::size_t at = 0; at < normalised_text.size();)
+    if (is_part_of_words(next_code_point(normalised_text, at))) return true;
+  return false;
 }
 
 SlotValue words_of(std::string_view text, const QuerySyntax& syntax) {

@@ -33,7 +33,8 @@ struct SlotValue {
 /// always valid UTF-8.
 std::string normalise_value(std::string_view text);
 
-/// True when a normalised text contains a letter or digit of any script.
+/// True when a normalised text contains a letter or digit of any script, or a symbol that people search for,
+/// such as an emoji. Punctuation, arrows and signs such as "—", "…" or "•" are none.
 bool has_letter(std::string_view normalised);
 
 /// The words of a value, without anything that the syntax reads as an operator, unless the syntax can escape

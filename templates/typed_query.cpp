@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "core/text.h"
+#include "core/url.h"
 
 namespace metafuse::templates {
 namespace {
@@ -15,6 +16,7 @@ using Kind = Condition::Kind;
 constexpr std::size_t kLongestEnding = 10;
 constexpr std::size_t kLongestHost = 253;
 constexpr const char* kOr = " OR ";
+constexpr std::string_view kPunctuation = ",;:!?.";
 
 /// Turns "https://www.KDE.org/apps/" into "kde.org/apps".
 std::optional<std::string> site_of(std::string_view text) {
@@ -26,7 +28,10 @@ std::optional<std::string> site_of(std::string_view text) {
   while (path.ends_with('/')) path.remove_suffix(1);
   for (const std::string_view start : {"*.", ".", "www."})
     if (host.starts_with(start)) host.erase(0, start.size());
-  const auto is_host_part = [](char c) { return is_ascii_small_or_digit(c) || c == '.' || c == '-'; };
+  host = ascii_host(host);
+  const auto is_host_part = [](char c) {
+    return is_ascii_small_or_digit(c) || c == '.' || c == '-' || c == '_';
+  };
   const auto is_path_part = [](char c) {
     return is_ascii_letter_or_digit(c) || std::string_view("._-/").find(c) != std::string_view::npos;
   };
@@ -97,16 +102,20 @@ struct Token {
 
 class TypedParser {
  public:
-  explicit TypedParser(TypedQuery& out) : out_(out), text_(out.text) {}
+  explicit TypedParser(TypedQuery& out)
+      : out_(out), text_(out.text), last_quote_(std::min(text_.rfind('"'), text_.size())) {}
 
   void parse() {
     while (skip_blanks()) {
       const Token token = next();
       is_after_or_ = is_or(token);
-      if (is_after_or_ && skip_blanks())
+      if (is_after_or_ && skip_blanks()) {
+        or_begin_ = token.begin;
+        or_end_ = token.end;
         take(next());
-      else
+      } else {
         take(token);
+      }
     }
     finish_alternatives();
   }
@@ -126,35 +135,38 @@ class TypedParser {
       token.is_minus = true;
       ++at_;
     }
-    const std::size_t blank = std::min(text_.find(' ', at_), text_.size());
-    if (const std::size_t colon = text_.find(':', at_); colon < blank) {
-      const std::string name = ascii_lower(text_.substr(at_, colon - at_));
+    if (const std::size_t colon = word_here().find(':'); colon != std::string_view::npos) {
+      const std::string name = ascii_lower(text_.substr(at_, colon));
       for (const Field& field : kFields)
         if (field.name == name && (!token.is_minus || field.negative)) token.field = &field;
-      if (token.field != nullptr) at_ = colon + 1;
+      if (token.field != nullptr) at_ += colon + 1;
     }
     take_value(token);
+    if (token.field != nullptr && !token.is_quoted)
+      token.value = token.value.substr(0, token.value.find_last_not_of(kPunctuation) + 1);
     return token;
   }
 
+  /// The text up to the next blank. Nothing looks further for a word, so that all together cost O(bytes).
+  std::string_view word_here() const { return text_.substr(at_, text_.find(' ', at_) - at_); }
+
   void take_value(Token& token) {
     if (at_ < text_.size() && text_[at_] == '"') {
-      const std::size_t close = text_.find('"', at_ + 1);
-      token.is_quoted = close != std::string_view::npos;
+      token.is_quoted = at_ < last_quote_;
       if (token.is_quoted) {
+        const std::size_t close = text_.find('"', at_ + 1);
         token.value = text_.substr(at_ + 1, close - at_ - 1);
         token.end = at_ = close + 1;
         return;
       }
       ++at_;  // an unclosed quote is ignored
     }
-    std::size_t end = std::min(text_.find(' ', at_), text_.size());
+    token.value = word_here();
     // a closed quote that opens inside a word begins a phrase
-    if (const std::size_t quote = text_.find('"', at_);
-        quote < end && quote > at_ && text_.find('"', quote + 1) != std::string_view::npos)
-      end = quote;
-    token.value = text_.substr(at_, end - at_);
-    token.end = at_ = end;
+    if (const std::size_t quote = token.value.find('"');
+        quote != std::string_view::npos && quote > 0 && at_ + quote < last_quote_)
+      token.value = token.value.substr(0, quote);
+    token.end = at_ += token.value.size();
   }
 
   static Joinable joinable(const Token& token) {
@@ -180,17 +192,27 @@ class TypedParser {
     if (kind != Joinable::term || !is_after_or_) finish_alternatives();
     last_ = kind;
     if (token.field != nullptr && take_field(token)) return;
-    if (token.field == nullptr && token.is_minus && has_letter(token.value))
-      out_.conditions.push_back({Kind::excluded, std::string(token.value), token.begin, token.end});
-    else
+    if (!token.is_minus)
       take_words(token);
+    else if (has_letter(token.value))
+      add_condition(Kind::excluded, std::string(token.value), token.begin, token.end);
+  }
+
+  void add_condition(Kind kind, std::string value, std::size_t begin, std::size_t end) {
+    out_.conditions.push_back({kind, std::move(value), begin, end, begin, end});
   }
 
   bool take_field(const Token& token) {
     auto value = token.field->read(token.value);
     if (!value) return false;
     const Kind kind = token.is_minus ? *token.field->negative : token.field->kind;
-    out_.conditions.push_back({kind, std::move(*value), token.begin, token.end});
+    add_condition(kind, std::move(*value), token.begin, token.end);
+    if (is_after_or_) {
+      Condition* const added = &out_.conditions.back();
+      added->begin_with_or = or_begin_;
+      if (Condition* const before = added - 1; before->begin_with_or == before->begin)
+        before->end_with_or = or_end_;
+    }
     if (kind == Kind::in_title) out_.terms.push_back({std::string(token.value), token.is_quoted, false});
     return true;
   }
@@ -214,18 +236,20 @@ class TypedParser {
     for (const TypedTerm& term : alternatives_) value += (value.empty() ? "" : kOr) + term.text;
     const bool is_any = alternatives_.size() > 1;
     if (is_any || (alternatives_.size() == 1 && alternatives_.front().is_phrase))
-      out_.conditions.push_back({is_any ? Kind::any : Kind::phrase, std::move(value), begin_, end_});
+      add_condition(is_any ? Kind::any : Kind::phrase, std::move(value), begin_, end_);
     alternatives_.clear();
   }
 
   TypedQuery& out_;
   std::string_view text_;
+  std::size_t last_quote_;  ///< a quote before it is closed; the text's size without any
   std::size_t at_ = 0;
   /// The last term, preceded by the terms that it is an alternative to.
   std::vector<TypedTerm> alternatives_;
   std::size_t begin_ = 0, end_ = 0;  ///< their position in the text
   Joinable last_ = Joinable::nothing;
   bool is_after_or_ = false;
+  std::size_t or_begin_ = 0, or_end_ = 0;  ///< the OR before the token that is taken, if is_after_or_
 };
 
 }  // namespace
@@ -241,20 +265,6 @@ std::string TypedQuery::words() const {
   std::string out;
   for (const TypedTerm& term : terms) out += (out.empty() ? "" : " ") + term.text;
   return out;
-}
-
-std::string TypedQuery::text_without(const Condition& condition) const {
-  std::string left;
-  if (condition.kind == Kind::phrase || condition.kind == Kind::in_title) left = condition.value;
-  if (condition.kind == Kind::any) {
-    left = condition.value;
-    const std::size_t or_bytes = std::string_view(kOr).size() - 1;
-    for (std::size_t at = left.find(kOr); at != std::string::npos; at = left.find(kOr, at))
-      left.erase(at, or_bytes);
-  }
-  std::string out = text.substr(0, condition.begin) + left + text.substr(condition.end);
-  for (std::size_t at = out.find("  "); at != std::string::npos; at = out.find("  ", at)) out.erase(at, 1);
-  return std::string(ascii_trimmed(out, " "));
 }
 
 namespace {

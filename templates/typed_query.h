@@ -16,6 +16,8 @@
 namespace metafuse::templates {
 
 inline constexpr std::size_t kMostConditions = 32;
+/// The longest query that plain_base_query() takes.
+inline constexpr std::size_t kMaxTypedBytes = 4096;
 
 /// One requirement of a typed query beyond plain words.
 struct Condition {
@@ -34,11 +36,14 @@ struct Condition {
   };
 
   Kind kind = Kind::phrase;
-  /// Depending on the kind: words without quotes; a lower-case host with an optional path; a lower-case file
-  /// extension; YYYY-MM-DD; the alternatives, joined by " OR ".
+  /// Depending on the kind: words without quotes; a lower-case host in ASCII form with an optional path; a
+  /// lower-case file extension; YYYY-MM-DD; the alternatives, joined by " OR ".
   std::string value;
   std::size_t begin = 0;  ///< its position in TypedQuery::text
   std::size_t end = 0;
+  /// Its position with the OR that would join nothing without it.
+  std::size_t begin_with_or = 0;
+  std::size_t end_with_or = 0;
 
   friend bool operator==(const Condition&, const Condition&) = default;
 };
@@ -61,13 +66,14 @@ struct TypedQuery {
   /// The plain words, which fill a slot.
   std::string words() const;
   /// The text without one condition. An excluded word, a site or a date disappears; of a phrase or of
-  /// alternatives, the words remain.
+  /// alternatives, the plain words remain. All other conditions hold as before, and none is added.
   std::string text_without(const Condition& condition) const;
   friend bool operator==(const TypedQuery&, const TypedQuery&) = default;
 };
 
 /// Parses a query as typed. Every text is accepted: anything that is not a condition is words, such as
-/// `before:noon`, an unclosed quote, or "OR" without a word on both sides.
+/// `before:noon`, an unclosed quote, or "OR" without a word on both sides. With a minus in front, it is what
+/// no result may contain: words are never taken from it. Punctuation after a field's value is ignored.
 ///
 /// cost:   O(bytes)
 TypedQuery parse_typed_query(std::string_view text);

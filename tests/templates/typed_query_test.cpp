@@ -1,6 +1,7 @@
 #include "templates/typed_query.h"
 
 #include <algorithm>
+#include <chrono>
 #include <string>
 #include <vector>
 
@@ -8,6 +9,7 @@
 
 #include "core/query_syntax.h"
 #include "core/random.h"
+#include "core/text.h"
 #include "templates/expander.h"
 #include "tests/support/hostile_values.h"
 #include "tests/support/query_lexer.h"
@@ -85,6 +87,17 @@ TEST_CASE("Typed queries are read as people mean them", "[templates][typed]") {
       {"editor -site:gnu.org", "editor", "not-site=gnu.org"},
       {"editor site:free-software.org/a-b", "editor", "site=free-software.org/a-b"},
       {"vim OR emacs site:kde.org OR nano", "vim emacs OR nano", "any=vim OR emacs; site=kde.org"},
+      {"editor site:my_host.example,", "editor", "site=my_host.example"},
+      {"editor site:München.de", "editor", "site=xn--mnchen-3ya.de"},
+      {"editor site:MÜNCHEN.de/a", "editor", "site=xn--mnchen-3ya.de/a"},
+      {"manual filetype:pdf, kde after:2024.", "manual kde", "type=pdf; after=2024-01-01"},
+      // what is excluded is never searched for, even if it is no site or file type
+      {"editor -site:münchen.de", "editor", "not-site=xn--mnchen-3ya.de"},
+      {"editor -site:my_host.example", "editor", "not-site=my_host.example"},
+      {"editor -site:localhost:8080", "editor", "not=localhost:8080"},
+      {"manual -filetype:pdf,", "manual", "not-type=pdf"},
+      {"manual -filetype:+", "manual", ""},
+      {"editor -site: kde", "editor kde", ""},
       {"editor -", "editor", ""},
       {"vim OR emacs", "vim emacs", "any=vim OR emacs"},
       {"small vim OR \"gnu emacs\" OR nano editor", "small vim gnu emacs nano editor",
@@ -108,6 +121,8 @@ TEST_CASE("Typed queries are read as people mean them", "[templates][typed]") {
       {"http://kde.org", "http://kde.org", ""},
       {"well-known C++ --verbose +must", "well-known C++ --verbose must", ""},
       {"5\" disk", "5\" disk", ""},
+      {"Ada Lovelace — biography …", "Ada Lovelace biography", ""},
+      {"日本・東京 ☕ •", "日本・東京 ☕", ""},
       {"a - b", "a b", ""},
   };
   for (const Reading& reading : kReadings) {
@@ -140,12 +155,42 @@ TEST_CASE("Removing a condition leaves the rest as typed", "[templates][typed]")
       {"a \"text editor\" site:kde.org", "a text editor site:kde.org", "a \"text editor\""},
       {"vim OR emacs editor", "vim emacs editor", ""},
       {"kde intitle:manual", "kde manual", ""},
+      {"search site:a.org OR site:b.org", "search site:b.org", "search site:a.org"},
+      {"search OR text filetype:pdf OR filetype:html", "search text filetype:pdf OR filetype:html",
+       "search OR text filetype:pdf"},
+      {"search\"quick start\"page", "search quick start page", ""},
+      {"search \"foo -bar\"", "search foo bar", ""},
+      {"\"site:kde.org search\"", "site kde.org search", ""},
+      {"\"a OR b\" c", "a or b c", ""},
+      {"kde intitle:a OR b", "kde a or b", ""},
+      {"kde OR -x gnome", "kde or gnome", ""},
+      {"kde -x | gnome", "kde gnome", ""},
   };
   for (const Reading& taken : kTaken) {
     const TypedQuery typed = parse_typed_query(taken.text);
     REQUIRE(!typed.conditions.empty());
     CHECK(typed.text_without(typed.conditions.front()) == taken.words);
     if (!taken.conditions.empty()) CHECK(typed.text_without(typed.conditions.back()) == taken.conditions);
+  }
+}
+
+TEST_CASE("Removing one of three sites leaves the other two as alternatives", "[templates][typed]") {
+  const TypedQuery typed = parse_typed_query("x site:a.org OR site:b.org | site:c.org OR y");
+  REQUIRE(typed.conditions.size() == 3);
+  CHECK(typed.text_without(typed.conditions[0]) == "x site:b.org | site:c.org OR y");
+  CHECK(typed.text_without(typed.conditions[1]) == "x site:a.org | site:c.org OR y");
+  CHECK(typed.text_without(typed.conditions[2]) == "x site:a.org OR site:b.org OR y");
+}
+
+TEST_CASE("A query of a megabyte is read in time proportional to its length", "[templates][typed]") {
+  // each takes seconds if a word looks further than its end
+  for (const std::string part : {"a ", "a:b ", "\"a b\" ", "a OR ", "site:a "}) {
+    std::string text;
+    while (text.size() < 1'000'000) text += part;
+    INFO(part);
+    const auto begin = std::chrono::steady_clock::now();
+    CHECK(!parse_typed_query(text).text.empty());
+    CHECK(std::chrono::steady_clock::now() - begin < std::chrono::seconds(2));
   }
 }
 
@@ -229,6 +274,12 @@ TEST_CASE("A query of only conditions or too many gives an error that says what 
   std::string many = "x";
   for (int i = 0; i <= 32; ++i) many += " -y" + std::to_string(i);
   CHECK(templates::plain_base_query(domain, many).error().code == Code::usage);
+  const std::string longest(templates::kMaxTypedBytes, 'a');
+  CHECK(templates::plain_base_query(domain, longest).has_value());
+  CHECK(templates::plain_base_query(domain, longest + "a").error().text ==
+        "the query is longer than 4096 bytes; shorten it");
+  CHECK(templates::plain_base_query(domain, "—").error().text.find("no letter or digit") !=
+        std::string::npos);
 }
 
 TEST_CASE("No hostile value inside a typed query changes its shape in any syntax",
@@ -274,6 +325,14 @@ TEST_CASE("Any typed text is read without losing letters", "[templates][typed][h
       CHECK(condition.begin < condition.end);
       REQUIRE(condition.end <= typed.text.size());
       last = condition.end;
+    }
+    // removing one condition leaves the others as they are, but for the case of a word "OR"
+    for (const Condition& condition : typed.conditions) {
+      TypedQuery others = typed;
+      std::erase(others.conditions, condition);
+      const std::string left = typed.text_without(condition);
+      INFO(left);
+      CHECK(ascii_lower(conditions_in(parse_typed_query(left))) == ascii_lower(conditions_in(others)));
     }
     // removing all conditions, the last one first, leaves only words
     for (int i = 0; !typed.conditions.empty(); ++i) {
