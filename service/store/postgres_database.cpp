@@ -107,7 +107,7 @@ class PostgresDatabase final : public SqlDatabase {
 
  private:
   /// Runs a transaction. It is tried a second time only if the connection broke while it was idle in
-  /// the pool.
+  /// the pool, or if the server rolled it back because of another one.
   Result<void> transact(const Transaction& work, const Wait& wait) {
     if (Waiting::now() >= wait.end)
       return fail(Code::try_again, "no time was left for PostgreSQL");  // not a failure of the server
@@ -130,7 +130,9 @@ class PostgresDatabase final : public SqlDatabase {
       const bool is_open = session->is_open();
       const Health health = is_open ? session->health() : std::max(session->health(), Health::broken);
       if (health == Health::sound) {
+        const bool is_tried_again = !done && session->has_given_way() && !is_second;
         give_back(std::move(session));
+        if (is_tried_again) continue;
         return done;
       }
       give_back(nullptr);

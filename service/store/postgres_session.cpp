@@ -173,6 +173,7 @@ Result<bool> PostgresSession::take_notices() {
 
 Result<void> PostgresSession::transact(const Transaction& work, const Waiting& waiting, bool& is_committing) {
   waiting_ = &waiting;
+  has_given_way_ = false;
   TRY_VOID(command("BEGIN"));
   if (waiting.is_migration())
     TRY_VOID(command("SET LOCAL statement_timeout = 0; SET LOCAL lock_timeout = 0"));
@@ -276,6 +277,8 @@ Result<Answer> PostgresSession::answer() {
   const std::string text = first_line(PQresultErrorMessage(last.get()));
   // class 57P: the server is shutting down or not yet up; 25006: it is a read-only standby now
   if (state.starts_with("57P") || state == "25006") return broken();
+  // 40001: it could not be in a row with the others; 40P01: it and another one waited for each other
+  has_given_way_ = state == "40001" || state == "40P01";
   return fail(Code::try_again, "PostgreSQL: " + text);
 }
 

@@ -88,6 +88,9 @@ class PostgresSession final : public SqlSession {
 
   Error has_no_address();
   bool is_open() const { return is_open_; }
+  /// Whether the server rolled the last transaction back because of another one, so that it may succeed when
+  /// it is tried again.
+  bool has_given_way() const { return has_given_way_; }
   Health health() const { return health_; }
 
  private:
@@ -105,6 +108,7 @@ class PostgresSession final : public SqlSession {
   const Waiting* waiting_ = nullptr;
   Health health_ = Health::sound;
   bool is_open_ = false;
+  bool has_given_way_ = false;
   std::map<std::string, std::string> names_;
 };
 

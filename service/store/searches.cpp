@@ -109,6 +109,10 @@ Result<std::vector<SearchedQuery>> read_asked(SqlSession& session, std::string_v
 
 }  // namespace
 
+Result<void> lock_searches(SqlSession& session) {
+  return session.lock("searches");
+}
+
 Result<void> add_bytes(SqlSession& session, std::int64_t bytes) {
   return session.run("UPDATE meta SET value = CAST(CAST(value AS bigint) + $1 AS text) WHERE name = 'bytes'",
                      {bytes});
@@ -153,7 +157,10 @@ Result<StoredSearch> read_row(SqlRow row) {
 
 Result<void> StoredSearches::add(std::span<const StoredSearch> searches) {
   if (searches.empty()) return {};
-  return database_.write([&](SqlSession& session) { return insert_searches(session, searches, true); });
+  return database_.write([&](SqlSession& session) -> Result<void> {
+    TRY_VOID(lock_searches(session));
+    return insert_searches(session, searches, true);
+  });
 }
 
 Result<std::optional<StoredSearch>> StoredSearches::find(std::string_view id, TimePoint end) {

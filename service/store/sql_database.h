@@ -107,7 +107,8 @@ class SqlDatabase {
   virtual ~SqlDatabase() = default;
 
   /// Runs `work` in a transaction, which is committed if it succeeds and rolled back if not. May run `work` a
-  /// second time if the connection broke before the commit.
+  /// second time if the connection broke before the commit, or if this and another transaction excluded each
+  /// other and the database chose to roll this one back.
   virtual Result<void> write(const Transaction& work, Wait wait = {}) = 0;
   virtual Result<void> read(const Transaction& work, Wait wait = {}) = 0;
   /// As write() and read(); they return what `work` returned, which is a Result of a value.

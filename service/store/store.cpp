@@ -39,6 +39,7 @@ Result<std::uint64_t> remove_in_parts(SqlDatabase& database, std::string_view ta
     std::size_t done = 0;
     UnixTime last = 0;
     const auto change = [&](SqlSession& session) -> Result<void> {
+      done = 0;
       TRY_VOID(session.run(next_part, {first, time, kRowsAtOnce}, [&](SqlRow row) -> Result<void> {
         rows = integer_of(row[0]);
         last = integer_of(row[1]);
@@ -66,6 +67,7 @@ Result<std::size_t> remove_clicks(SqlSession& session, UnixTime first, UnixTime 
 /// Removes searches; those that were judged or clicked stay, but lose their words. SQLite uses the index of
 /// clicks by search only for a value without a column's affinity, hence substr() on both sides.
 Result<std::size_t> remove_searches(SqlSession& session, UnixTime first, UnixTime last) {
+  TRY_VOID(lock_searches(session));
   TRY(const auto sizes,
       rows_of<std::int64_t>(
           session,
@@ -139,6 +141,7 @@ Result<Room> remove_oldest(SqlSession& session, std::uint64_t wanted, bool takes
   Room part;
   // one server at a time: another one's removals would look as if nothing were left
   TRY_VOID(session.lock("room"));
+  TRY_VOID(lock_searches(session));
   TRY(part.held, bytes_held(session));
   if (part.held <= wanted) return part;
   std::vector<std::string> ids;

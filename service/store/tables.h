@@ -210,6 +210,9 @@ Result<std::vector<Row>> read_rows(SqlDatabase& database, std::string_view sql,
                              wait);
 }
 
+/// To be called by a transaction before it counts or removes searches. Counting passes them in the order of
+/// their ids and removing in that of their times, so that two transactions could wait for each other.
+Result<void> lock_searches(SqlSession& session);
 /// Inserts searches. So that transactions of several servers cannot deadlock, each inserts all that are new
 /// before it changes any that are there, both in the order of their ids.
 ///
