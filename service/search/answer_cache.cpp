@@ -19,7 +19,7 @@ namespace {
 constexpr std::size_t kObjectBytes = 64;
 
 /// Bytes of the allocations for a hit's texts, beyond their characters.
-constexpr std::size_t kHitAllocationBytes = 5 * 24;
+constexpr std::size_t kHitAllocationBytes = 6 * 24;
 
 std::size_t memory_of(const Details& details) {
   std::size_t bytes = 0;
@@ -30,7 +30,16 @@ std::size_t memory_of(const Details& details) {
 
 std::size_t memory_of(const Hit& hit) {
   return sizeof(Hit) + kHitAllocationBytes + hit.url.size() + hit.title.size() + hit.snippet.size() +
-         hit.published.size() + hit.thumbnail.size() + hit.language.size() + memory_of(hit.details);
+         hit.published.size() + hit.thumbnail.size() + hit.key.size() + hit.language.size() +
+         memory_of(hit.details);
+}
+
+std::size_t memory_of(const FusedResult& result) {
+  std::size_t bytes = sizeof(FusedResult) + memory_of(result.hit) + result.key.size() +
+                      result.placements.size() * sizeof(Placement);
+  for (const auto* folded : {&result.alike, &result.same_site})
+    for (const FoldedHit& hit : *folded) bytes += sizeof(FoldedHit) - sizeof(Hit) + memory_of(hit);
+  return bytes;
 }
 
 }  // namespace
@@ -39,15 +48,14 @@ std::size_t memory_of(const SearchAnswer& answer) {
   std::size_t bytes = sizeof(SearchAnswer);
   for (const fetchers::FetchedList& list : answer.lists) {
     bytes += sizeof(fetchers::FetchedList) + list.query.text.size() + list.message.size();
-    // every hit also has a canonical key, about as long as its URL
+    // every hit also has a key in the fusion state, about as long as its URL
     for (const Hit& hit : list.list.hits) bytes += memory_of(hit) + hit.url.size() + kObjectBytes;
     for (const std::string& text : list.list.suggestions) bytes += kObjectBytes + text.size();
   }
   for (const NotAsked& each : answer.not_asked)
     bytes += sizeof(NotAsked) + each.feature.size() + each.engine.size();
   for (const FusedResult& result : answer.results)
-    bytes += sizeof(FusedResult) + memory_of(result.hit) + result.key.size() +
-             result.placements.size() * sizeof(Placement) + answer.lists.size() * sizeof(std::uint32_t);
+    bytes += memory_of(result) + answer.lists.size() * sizeof(std::uint32_t);
   return bytes;
 }
 

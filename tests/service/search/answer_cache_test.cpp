@@ -110,6 +110,20 @@ TEST_CASE("The cache of answers agrees with its definition on random use", "[ser
   }
 }
 
+TEST_CASE("The memory of an answer counts the texts of what is folded below its results",
+          "[service][cache]") {
+  SearchAnswer answer = answer_with(3);
+  const std::size_t unfolded = memory_of(answer);
+  Hit folded = answer.results[0].hit;
+  folded.snippet.assign(1000, 's');
+  folded.key.assign(500, 'k');
+  answer.results[0].alike = {folded};
+  const std::size_t with_one = memory_of(answer);
+  CHECK(with_one >= unfolded + sizeof(FoldedHit) + 1500);
+  answer.results[2].same_site = {folded, folded};
+  CHECK(memory_of(answer) >= with_one + 2 * (sizeof(FoldedHit) + 1500));
+}
+
 TEST_CASE("Simultaneous equal requests share one piece of work whether it fails or not", "[service][cache]") {
   test::ManualClock clock;
   AnswerCache cache(10, seconds(10), clock);
