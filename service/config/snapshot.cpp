@@ -314,12 +314,24 @@ const Vocabulary& IndexVocabulary::get() const {
 }
 
 std::string IndexContent::version() const {
+  const TimePoint now = clock_.now();
   const std::lock_guard lock(mutex_);
-  const std::uint64_t now = file_.now();
-  if (now == std::exchange(read_, now)) return version_;
+  if (now >= next_look_) look_at(now);
+  return version_;
+}
+
+void IndexContent::look() const {
+  const std::lock_guard lock(mutex_);
+  look_at(clock_.now());
+}
+
+/// Requires that the mutex is locked.
+void IndexContent::look_at(TimePoint now) const {
+  next_look_ = now + kBetweenLooks;
+  const std::uint64_t file = file_.now();
+  if (file == std::exchange(read_, file)) return;
   auto read = fetchers::content_version(database_);
   version_ = read ? std::move(*read) : std::string();
-  return version_;
 }
 
 std::optional<CorrectedQuery> IndexVocabulary::correct(std::string_view query) const {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <functional>
 #include <map>
@@ -11,6 +12,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/deadline.h"
 #include "core/file_version.h"
 #include "core/result.h"
 #include "fetchers/calling/fetcher.h"
@@ -57,17 +59,29 @@ class IndexVocabulary {
 /// What an embedded index holds, for caches of what was found in it. Safe from any thread.
 class IndexContent {
  public:
-  explicit IndexContent(std::string database) : database_(std::move(database)), file_(database_) {}
+  explicit IndexContent(std::string database, const Clock& clock = machine_clock())
+      : database_(std::move(database)), clock_(clock), file_(database_) {}
 
-  /// A text that is another one after the index was replaced by one of other documents. It is the same in
-  /// every process that searches this file. Empty for an index that cannot be read.
+  /// A text that is another one after the index was replaced by one of other documents: at most kBetweenLooks
+  /// later, or at once after look(). It is the same in every process that searches this file. Empty for an
+  /// index that cannot be read.
+  ///
+  /// cost: that of look(), at most once in kBetweenLooks
+  std::string version() const;
+  /// Looks whether the index was replaced. Whoever has just written it calls this.
   ///
   /// cost: one system call; reads some rows after a change
-  std::string version() const;
+  void look() const;
+
+  static constexpr std::chrono::seconds kBetweenLooks{1};
 
  private:
+  void look_at(TimePoint now) const;
+
   const std::string database_;
+  const Clock& clock_;
   mutable std::mutex mutex_;
+  mutable TimePoint next_look_{};
   mutable FileVersion file_;
   mutable std::uint64_t read_ = 0;  ///< the version of the file that was read last
   mutable std::string version_;

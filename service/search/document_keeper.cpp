@@ -120,6 +120,7 @@ Result<std::size_t> DocumentKeeper::remove(const std::string& index, std::span<c
 
 Result<DocumentState> DocumentKeeper::state(const std::string& index) {
   TRY(const auto facts, fetchers::facts_of_index(index));
+  look_at_content(index);  // whoever reads here that a change is searched finds it
   DocumentState state{facts.documents, 0, facts.added_step};
   Kept& one = kept(index);
   const std::lock_guard lock(one.mutex);
@@ -172,6 +173,7 @@ void DocumentKeeper::keep_up(const Snapshot& snapshot, const std::string& index,
       kept.rests_until = now + kRestAfterFailure;
     }
   }
+  if (was_replaced || kept.file.now() != version) look_at_content(index);
   if (has_changed) {
     kept.version = kept.file.now();
     kept.settles_at = now + kSettling;
@@ -182,6 +184,13 @@ void DocumentKeeper::keep_up(const Snapshot& snapshot, const std::string& index,
     kept.settles_at.reset();
     options_.on_settled();
   }
+}
+
+/// Lets caches know at once that an index was written, also those of a snapshot that was loaded meanwhile.
+void DocumentKeeper::look_at_content(const std::string& index) const {
+  const auto snapshot = options_.snapshot();
+  const auto content = snapshot->engines.contents.find(index);
+  if (content != snapshot->engines.contents.end()) content->second->look();
 }
 
 /// Reads the folders of an index again. True if it has changed.

@@ -93,6 +93,7 @@ class DocumentKeeper {
   void keep_up(const Snapshot& snapshot, const std::string& index, Kept& kept, TimePoint now);
   Result<bool> read_folders(const Snapshot& snapshot, const DocumentsConfig& documents, Kept& kept,
                             TimePoint now);
+  void look_at_content(const std::string& index) const;
   void tell_left_out(const std::string& index, const fetchers::IndexReport& report);
   Result<bool> follow(const Snapshot& snapshot, const std::string& index, Kept& kept, bool defers_training);
   bool is_wanted_elsewhere() const { return is_stopping_ || has_news_; }

@@ -10,6 +10,7 @@
 
 #include "core/atomic_file.h"
 #include "service/search/answer_cache.h"
+#include "tests/support/manual_clock.h"
 #include "tests/support/temporary_folder.h"
 
 using namespace metafuse;
@@ -27,6 +28,7 @@ struct KeptFolder {
     documents.folders = {folder.path("pages")};
     documents.every_seconds = every_seconds;
     made->config.documents = {documents};
+    made->engines.contents[documents.index] = content;
     snapshot = std::move(made);
   }
 
@@ -36,6 +38,9 @@ struct KeptFolder {
   std::size_t documents() { return keeper.state(folder.path("x.db"))->documents; }
 
   test::TemporaryFolder folder;
+  test::ManualClock clock;  ///< of `content`
+  std::shared_ptr<const IndexContent> content =
+      std::make_shared<const IndexContent>(folder.path("x.db"), clock);
   std::shared_ptr<const Snapshot> snapshot;
   int changed = 0;
   int settled = 0;
@@ -173,13 +178,19 @@ TEST_CASE("A failure to read folders is logged once until it has gone away", "[s
 
 TEST_CASE("Every process sees by an index's version when other documents are in it", "[service][documents]") {
   KeptFolder kept(100);
-  const IndexContent here(kept.folder.path("x.db")), elsewhere(kept.folder.path("x.db"));
+  const IndexContent& here = *kept.content;  // its clock stands still, so that it only looks when it is told
+  test::ManualClock clock;
+  const IndexContent elsewhere(kept.folder.path("x.db"), clock);
   CHECK(here.version().empty());
   std::set<std::string> versions;
   int second = 0;
   const auto changes = [&] {
+    const std::string earlier = elsewhere.version();
     kept.tick(second += 100);  // reads the folder
     kept.tick(second + 1);     // takes what programs added, if that did not
+    clock.advance(IndexContent::kBetweenLooks - std::chrono::nanoseconds(1));
+    CHECK(elsewhere.version() == earlier);
+    clock.advance(std::chrono::nanoseconds(1));
     CHECK(here.version() == elsewhere.version());
     CHECK(here.version() == IndexContent(kept.folder.path("x.db")).version());
     return versions.insert(here.version()).second;
@@ -212,6 +223,13 @@ TEST_CASE("Every process sees by an index's version when other documents are in 
   CHECK(changes());
   CHECK(kept.keeper.remove(kept.folder.path("x.db"), {&document.url, 1}).value() == 1);
   CHECK(changes());
+  // whoever is told what is searched finds it, also before the keeper gets to it
+  document.fields["text"] = "epsilon";
+  REQUIRE(kept.keeper.put(kept.folder.path("x.db"), {&document, 1}).has_value());
+  REQUIRE(fetchers::follow_added_documents(kept.folder.path("x.db"), {}).has_value());
+  CHECK(versions.contains(here.version()));
+  CHECK(kept.documents() == 3);
+  CHECK_FALSE(versions.contains(here.version()));
   LoadedDomain domain;
   const std::string without = shared_key(domain, {});
   domain.indexes = {std::make_shared<const IndexContent>(kept.folder.path("x.db"))};
