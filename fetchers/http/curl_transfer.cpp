@@ -8,6 +8,7 @@
 
 #include "core/digest.h"
 #include "core/encoding.h"
+#include "core/field_value.h"
 #include "core/number.h"
 #include "core/text.h"
 #include "fetchers/http/answer_headers.h"
@@ -130,7 +131,7 @@ bool CurlTransfer::prepare(CURL* handle, TimePoint now) {
   answer_.body.clear();
   header_bytes_ = 0;
   curl_easy_setopt(handle, CURLOPT_URL, answer_.url.c_str());
-  set_method();
+  if (!set_method()) return false;
   set_limits(now);
   for (const CURLoption option :
        {CURLOPT_PRIVATE, CURLOPT_WRITEDATA, CURLOPT_HEADERDATA, CURLOPT_OPENSOCKETDATA, CURLOPT_PREREQDATA})
@@ -167,15 +168,23 @@ bool CurlTransfer::set_proxy(const UrlParts& parts) {
 
 /// Headers, credentials and body are meant for the origin in the engine's definition. A redirect or a
 /// description document that leads elsewhere is followed without them, and without the cookies that the
-/// redirects of this request have set.
-void CurlTransfer::set_method() {
+/// redirects of this request have set. libcurl sends headers as they are: one with a line end would become
+/// several headers, or even a second request.
+///
+/// out: false if the request is refused
+bool CurlTransfer::set_method() {
   curl_slist_free_all(headers_);
   headers_ = nullptr;
   StringPairs with_cookies;
   if (!cookies_.empty() && !is_crossing()) add_cookies(with_cookies = request_.headers, cookies_);
-  for (const auto& [name, value] : with_cookies.empty() ? request_.headers : with_cookies)
+  for (const auto& [name, value] : with_cookies.empty() ? request_.headers : with_cookies) {
+    if (!is_field_value(name) || !is_field_value(value)) {
+      refuse(Failure::not_allowed, "a header to send has a control character, such as a line end");
+      return false;
+    }
     if (!is_crossing() || is_of_no_secret(name))
       headers_ = curl_slist_append(headers_, (value.empty() ? name + ";" : name + ": " + value).c_str());
+  }
   if (!is_crossing() && !request_.username.empty()) {
     curl_easy_setopt(handle_, CURLOPT_USERNAME, request_.username.c_str());
     curl_easy_setopt(handle_, CURLOPT_PASSWORD, request_.password.c_str());
@@ -189,6 +198,7 @@ void CurlTransfer::set_method() {
     curl_easy_setopt(handle_, CURLOPT_POSTFIELDS, request_.body.c_str());
   }
   curl_easy_setopt(handle_, CURLOPT_HTTPHEADER, headers_);
+  return true;
 }
 
 void CurlTransfer::set_limits(TimePoint now) {

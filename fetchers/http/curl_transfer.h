@@ -44,7 +44,7 @@ class CurlTransfer {
   CURL* handle() const { return handle_; }
 
  private:
-  void set_method();
+  bool set_method();
   void set_limits(TimePoint now);
   void set_tls();
   bool set_proxy(const UrlParts& parts);

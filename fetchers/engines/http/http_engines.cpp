@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <filesystem>
 
+#include "core/field_value.h"
 #include "core/json.h"
 #include "core/private_key.h"
 #include "core/text_file.h"
@@ -16,15 +17,7 @@
 
 namespace metafuse::fetchers {
 namespace {
-
 using Format = AnswerRules::Format;
-
-bool is_header_value(std::string_view text) {
-  return std::none_of(text.begin(), text.end(), [](char c) {
-    return (static_cast<unsigned char>(c) < 0x20 && c != '\t') || c == 0x7F;
-  });
-}
-
 }  // namespace
 
 bool is_header_name(std::string_view text) {
@@ -271,7 +264,7 @@ StringPairs take_header_fields(EngineBlock& block, std::string_view key) {
   const YamlNode* node = block.map.take(key);
   StringPairs fields = block.map.take_string_map(key);
   for (const auto& [name, value] : fields)
-    if (!is_header_name(name) || !is_header_value(value)) {
+    if (!is_header_name(name) || !is_field_value(value)) {
       const YamlNode* place = node == nullptr ? nullptr : node->find(name);
       block.diagnostics.error(
           place == nullptr ? block.map.place() : place->place,

@@ -277,3 +277,31 @@ TEST_CASE("Up to 4096 requests may wait for an engine and the next is refused at
   CHECK(endings.all[0].answer.failure == Failure::rate_limited);
   CHECK(endings.all[0].answer.message.find("too many requests wait") != std::string::npos);
 }
+
+TEST_CASE("A request with a control character in a header is refused and not sent",
+          "[fetchers][transport][security]") {
+  const ChaosServer server;
+  const auto transport = make_curl_transport(*AddressGuard::make({}));
+  const std::pair<std::string, std::string> wrong[] = {
+      {"X", "y\r\nContent-Length: 0\r\n\r\nGET /smuggled HTTP/1.1"},
+      {"X", "a line\n"},
+      {"X", std::string("zero\0", 5)},
+      {"X\r\nY", "name"}};
+  for (const auto& [name, value] : wrong) {
+    Endings endings;
+    EngineRequest request = chaos_request(server, "ok");
+    request.headers = {{"Accept", "*/*"}, {name, value}};
+    transport->send(std::move(request), endings.note(0));
+    endings.wait_for(1);
+    CHECK(endings.all[0].answer.failure == Failure::not_allowed);
+    CHECK(endings.all[0].answer.message.find("control character") != std::string::npos);
+  }
+  CHECK(server.requests() == 0);
+
+  Endings endings;
+  EngineRequest request = chaos_request(server, "ok");
+  request.headers = {{"X", "a\ttab is allowed"}, {"Y", ""}};
+  transport->send(std::move(request), endings.note(0));
+  endings.wait_for(1);
+  CHECK(endings.all[0].answer.status == 200);
+}
