@@ -1,5 +1,6 @@
 #include "service/api/mcp_stdio.h"
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <condition_variable>
@@ -12,6 +13,7 @@
 
 #include <unistd.h>
 
+#include "core/field_value.h"
 #include "core/json.h"
 #include "core/json_members.h"
 #include "core/url.h"
@@ -124,6 +126,12 @@ struct Posted {
   std::string body;
   Json id;  ///< null if no reply is expected
   bool wants_reply = true;
+
+  /// Whether its headers can be sent: the names in a message may contain line ends.
+  bool is_sendable() const {
+    return std::all_of(headers.begin(), headers.end(),
+                       [](const Header& header) { return is_field_value(header.value); });
+  }
 };
 
 /// Adds the headers that repeat what a message says in its body, because standard streams have no headers.
@@ -168,10 +176,14 @@ class Poster {
   std::string session_version_;  ///< what `initialize` agreed on
 };
 
+/// The reply line of a message with an error; empty if no reply is expected.
+std::string error_line(const Posted& posted, const mcp::RpcError& error) {
+  return posted.wants_reply ? to_text(mcp::error_message(posted.id, error)) : std::string();
+}
+
 /// The reply line of a message that failed on the way; empty if no reply is expected.
 std::string failure_line(const Posted& posted, int status, const std::string& text) {
-  if (!posted.wants_reply) return {};
-  return to_text(mcp::error_message(posted.id, {mcp::ErrorCode::internal, status, text}));
+  return error_line(posted, {mcp::ErrorCode::internal, status, text});
 }
 
 /// The reply line for the client. It adds the id to an error that was found before the message was read.
@@ -191,6 +203,8 @@ std::string reply_line(const Posted& posted, int status, std::string body) {
 /// Passes each message to `send`, until the input ends.
 template <class Send>
 Result<void> run_stdio(const StdioEnds& ends, Output& output, const Send& send) {
+  if (!is_field_value(ends.key))
+    return fail(Code::usage, "the API key has a control character, such as a line end; give the key alone");
   std::signal(SIGPIPE, SIG_IGN);
   LineReader reader(ends.input);
   Poster poster(ends.key);
@@ -204,7 +218,12 @@ Result<void> run_stdio(const StdioEnds& ends, Output& output, const Send& send) 
           mcp::error_message(nullptr, {mcp::ErrorCode::parse, 413, "a message may have at most 1 MiB"})));
       continue;
     }
-    send(poster.post(std::move(line)));
+    Posted posted = poster.post(std::move(line));
+    if (posted.is_sendable())
+      send(std::move(posted));
+    else
+      output.end_one(error_line(posted, {mcp::ErrorCode::invalid_request, 400,
+                                         "a method, name or version may have no control characters"}));
   }
   output.wait_for_all();
   if (output.is_closed()) return fail(Code::unavailable, "standard output is closed; the client has ended");

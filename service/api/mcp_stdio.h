@@ -21,14 +21,14 @@ struct StdioEnds {
 /// Answers messages until the input has ended and every message is answered. Messages are handled in parallel
 /// and may be answered out of order, as JSON-RPC allows. A message of more than 1 MiB gets an error.
 ///
-/// errors: unavailable: the output is closed
+/// errors: usage: the key has a control character; unavailable: the output is closed
 Result<void> answer_stdio(const HttpHandler& handle, const StdioEnds& ends);
 
 /// As answer_stdio(), with the messages relayed to a running server.
 ///
 /// in:     url - of the server ("http://127.0.0.1:8080") or of its /mcp
-/// errors: usage: the URL is not http or https; unavailable: the output is closed. If the server does not
-///         answer, each message gets an error; the server may be restarted meanwhile.
+/// errors: usage: the URL is not http or https, or the key has a control character; unavailable: the output
+///         is closed. A message that the server does not answer gets an error; the server may be restarted.
 Result<void> relay_stdio(const std::string& url, const StdioEnds& ends);
 
 }  // namespace metafuse::service

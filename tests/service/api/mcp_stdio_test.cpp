@@ -148,3 +148,31 @@ TEST_CASE("MCP on standard streams can relay to a running server", "[service][mc
         std::string_view::npos);
   CHECK(StdioExchange({}, relay("ftp://x", "")).outcome.error().code == Code::usage);
 }
+
+TEST_CASE("A message cannot bring headers or requests of its own into the relay's",
+          "[service][mcp][security]") {
+  TestServer server(TestServer::default_answer);
+  const auto relay = [&](const std::string& key) {
+    return [&server, key](int in, int out) {
+      return service::relay_stdio("http://127.0.0.1:" + std::to_string(server.port()), {in, out, key});
+    };
+  };
+  const std::string smuggled =
+      R"(x\r\nContent-Length: 0\r\n\r\nGET /v1/templates/pages HTTP/1.1\r\nHost: 127.0.0.1\r\nX: y)";
+  const StdioExchange said(
+      {line_of(1, "tools/call", R"("name":")" + smuggled + "\"," + kModern),
+       line_of(2, "ping" + smuggled, kModern),
+       line_of(3, "ping", R"("_meta":{"io.modelcontextprotocol/protocolVersion":")" + smuggled + "\"}"),
+       R"({"jsonrpc":"2.0","method":")" + smuggled + R"(","params":{)" + kModern + "}}", line_of(4, "ping")},
+      relay(""));
+  CHECK(said.replies.size() == 4);
+  for (const int id : {1, 2, 3}) CHECK(said.to(id).at("error").at("code") == -32600);
+  CHECK(said.to(4).at("result").as_object().empty());
+  CHECK(server.get("/metrics").find(R"(route="v1_templates")") == std::string::npos);
+
+  const StdioExchange refused({line_of(1, "ping")}, relay("key\r\nX: y"));
+  CHECK(refused.replies.empty());
+  REQUIRE_FALSE(refused.outcome.has_value());
+  CHECK(refused.outcome.error().code == Code::usage);
+  CHECK(refused.outcome.error().text.find("key\r") == std::string::npos);
+}
