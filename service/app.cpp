@@ -181,10 +181,7 @@ void App::handle(HttpRequest request, std::shared_ptr<Responder> responder) {
   const auto call = std::make_shared<Call>();
   call->responder = std::move(responder);
   Exchange& exchange = call->exchange;
-  exchange.request = std::move(request);
-  exchange.preferences = read_preferences_cookie(exchange.request.header("Cookie"));
-  exchange.snapshot = reloader_.snapshot();
-  exchange.arrived = clock_.now();
+  begin(exchange, std::move(request));
   guarded(*call, [&](Reply& reply) {
     Match match = match_route(exchange.request.method, exchange.request.path);
     call->route = match.route;
@@ -192,6 +189,24 @@ void App::handle(HttpRequest request, std::shared_ptr<Responder> responder) {
     exchange.route = match.route != nullptr ? match.route->name : "none";
     answer(call, match, reply);
   });
+}
+
+void App::begin(Exchange& exchange, HttpRequest request) const {
+  exchange.request = std::move(request);
+  exchange.preferences = read_preferences_cookie(exchange.request.header("Cookie"));
+  exchange.snapshot = reloader_.snapshot();
+  exchange.arrived = clock_.now();
+}
+
+HttpResponse App::refused(HttpRequest request, const Refusal& refusal) const {
+  Exchange exchange;
+  begin(exchange, std::move(request));
+  note_sender(exchange);
+  const Match match = match_route(exchange.request.method, exchange.request.path);
+  HttpResponse response =
+      error_response(error_dialect(match.route, exchange.request), refusal.status, refusal.reason, &exchange);
+  add_common_headers(exchange, response);
+  return response;
 }
 
 void App::answer(const std::shared_ptr<Call>& call, const Match& match, Reply& reply) {

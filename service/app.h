@@ -14,6 +14,7 @@
 #include "service/config/reloader.h"
 #include "service/config/snapshot.h"
 #include "service/http/exchange.h"
+#include "service/http/head.h"
 #include "service/http/message.h"
 #include "service/http/worker_pool.h"
 #include "service/learning/caretaker.h"
@@ -47,6 +48,9 @@ class App {
 
   /// Answers a request. Called on an I/O thread, so it never blocks. An exception fails this request only.
   void handle(HttpRequest request, std::shared_ptr<Responder> responder);
+  /// The answer to a request that cannot be handled, because it was not read whole: in the form of the API
+  /// that its path and headers name.
+  HttpResponse refused(HttpRequest request, const Refusal& refusal) const;
   /// Finishes the work under way. Requests that come later get 503.
   void stop();
 
@@ -67,6 +71,7 @@ class App {
 
   App(AppOptions options, std::shared_ptr<const Snapshot> snapshot, std::unique_ptr<Records> records,
       std::unique_ptr<Traces> traces);
+  void begin(Exchange& exchange, HttpRequest request) const;
   void answer(const std::shared_ptr<Call>& call, const Match& match, Reply& reply);
   /// The answer that was rendered for an equal request; nothing if there is none, or if this process does not
   /// know that the key's quota suffices.

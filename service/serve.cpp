@@ -112,6 +112,9 @@ Result<void> serve(const ServeOptions& options) {
   http.limits = options.config.limits;
   http.trusted_proxies = options.config.trusted_proxies;
   App& running = *app;
+  http.refuse = [&running](HttpRequest request, const Refusal& refusal) {
+    return running.refused(std::move(request), refusal);
+  };
   TRY(auto server,
       HttpServer::start(http, [&running](HttpRequest request, std::shared_ptr<Responder> responder) {
         running.handle(std::move(request), std::move(responder));

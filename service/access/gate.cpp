@@ -179,7 +179,8 @@ std::optional<std::string_view> credentials(const HttpRequest& request, std::str
 /// Whether the body may hold a key: older clients of Tavily send theirs as a member of the body. This is
 /// asked on a thread that reads sockets, so a long body is not searched.
 bool may_hold_key(const RouteRules& rules, const HttpRequest& request) {
-  return rules.body == BodyType::json_or_form && media_type(request.header("Content-Type")) == kJsonType &&
+  const bool is_tavily = rules.body == BodyType::json_or_form || rules.dialect == Dialect::tavily;
+  return is_tavily && media_type(request.header("Content-Type")) == kJsonType &&
          (request.body.size() > kMostSearched || request.body.find("\"api_key\"") != std::string::npos);
 }
 
@@ -285,10 +286,7 @@ std::optional<AccessRefusal> Gate::noted(std::optional<AccessRefusal> refusal, E
 
 std::optional<AccessRefusal> Gate::checked(const RouteRules* rules, Exchange& exchange) {
   const ServerConfig& config = exchange.snapshot->config;
-  exchange.traceparent = next_traceparent(exchange.request.header("traceparent"), config.traces.share,
-                                          is_trusted_peer(config.trusted_proxies, exchange.request));
-  exchange.client = client_address(config.trusted_proxies, exchange.request);
-  exchange.is_https = came_by_https(config.trusted_proxies, exchange.request);
+  note_sender(exchange);
   if (!is_own_host(config, exchange.request.header("Host")))
     return AccessRefusal{421, "host", "this server does not answer for that Host; add it to server_names"};
   if (rules == nullptr) return std::nullopt;

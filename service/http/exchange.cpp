@@ -107,6 +107,15 @@ bool came_by_https(std::span<const AddressRange> trusted_proxies, const HttpRequ
   return is_any(trusted_proxies, request.peer) && equal_ignoring_case(take_last(chain), "https");
 }
 
+void note_sender(Exchange& exchange) {
+  const ServerConfig& config = exchange.snapshot->config;
+  const bool is_trusted = is_trusted_peer(config.trusted_proxies, exchange.request);
+  exchange.traceparent =
+      next_traceparent(exchange.request.header("traceparent"), config.traces.share, is_trusted);
+  exchange.client = client_address(config.trusted_proxies, exchange.request);
+  exchange.is_https = came_by_https(config.trusted_proxies, exchange.request);
+}
+
 bool may_be_stored(const HttpRequest& request) {
   return request.header("DNT") != "1" && request.header("Sec-GPC") != "1";
 }

@@ -103,6 +103,9 @@ std::string client_address(std::span<const AddressRange> trusted_proxies, const 
 /// Whether a trusted proxy says that the client used HTTPS.
 bool came_by_https(std::span<const AddressRange> trusted_proxies, const HttpRequest& request);
 
+/// Sets what headers and trusted proxies say about a request's sender: client, is_https and traceparent.
+void note_sender(Exchange& exchange);
+
 /// Whether a search may be stored and learned from: not with Do Not Track or Global Privacy Control.
 bool may_be_stored(const HttpRequest& request);
 

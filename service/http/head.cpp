@@ -4,6 +4,7 @@
 #include <array>
 #include <charconv>
 
+#include "core/field_value.h"
 #include "core/text.h"
 
 namespace metafuse::service {
@@ -23,13 +24,6 @@ bool is_token(std::string_view text) {
   return !text.empty() && std::all_of(text.begin(), text.end(), is_token_char);
 }
 
-bool is_field_value(std::string_view text) {
-  return std::all_of(text.begin(), text.end(), [](char c) {
-    const auto byte = static_cast<unsigned char>(c);
-    return byte == '\t' || (byte >= 0x20 && byte != 0x7f);
-  });
-}
-
 bool is_host(std::string_view text) {
   constexpr std::string_view kAllowed = "-._~!$&'()*+,;=:[]%";
   if (text.empty() || text.size() > 300) return false;
@@ -41,6 +35,28 @@ bool is_host(std::string_view text) {
 
 Refusal refuse_head(int status, std::string reason) {
   return Refusal{status, std::move(reason)};
+}
+
+/// Reads the pairs of "a=b&c=d", also those after a malformed one: they say in which form the client wants
+/// to be told about it.
+///
+/// out: what the form has that it may not have; "" for nothing
+std::string_view read_form(std::string_view text, Fields& out) {
+  std::string_view mistake;
+  while (!text.empty()) {
+    const std::string_view pair = take_until(text, '&');
+    if (pair.empty()) continue;
+    const std::size_t equals = pair.find('=');
+    auto name = percent_decode(pair.substr(0, equals), true);
+    auto value = percent_decode(equals == std::string_view::npos ? "" : pair.substr(equals + 1), true);
+    if (!name || !value) {
+      mistake = "malformed percent-encoding or is not UTF-8";
+      continue;
+    }
+    if (out.size() >= kMaxFields) return "more than 200 parameters";
+    out.emplace_back(std::move(*name), std::move(*value));
+  }
+  return mistake;
 }
 
 /// Removes the next CRLF-terminated line from `rest`; false for a bare CR or LF, or a missing end.
@@ -55,22 +71,19 @@ bool take_line(std::string_view& rest, std::string_view& line) {
 std::optional<Refusal> parse_target(std::string_view target, HttpRequest& request) {
   if (target.size() > kMaxTargetBytes) return refuse_head(414, "the target is longer than 8000 bytes");
   request.target = std::string(target);
-  if (target == "*" && request.method == "OPTIONS") {
-    request.path = "*";
-    return std::nullopt;
-  }
+  request.path = request.target.substr(0, request.target.find('?'));
+  if (target == "*" && request.method == "OPTIONS") return std::nullopt;
   if (target.empty() || target.front() != '/') return refuse_head(400, "the target does not start with /");
   for (const char c : target)
     if (c <= 0x20 || c >= 0x7f || c == '#' || c == '\\' || c == '"' || c == '<' || c == '>')
       return refuse_head(400, "the target holds a character that must be percent-encoded");
   const std::size_t mark = target.find('?');
+  const std::string_view mistake =
+      mark == std::string_view::npos ? std::string_view() : read_form(target.substr(mark + 1), request.query);
   auto path = percent_decode(target.substr(0, mark), false);
   if (!path) return refuse_head(400, "the path has malformed percent-encoding or is not UTF-8");
   request.path = std::move(*path);
-  if (mark == std::string_view::npos) return std::nullopt;
-  auto query = parse_form(target.substr(mark + 1));
-  if (!query) return refuse_head(400, "the query has malformed percent-encoding or is not UTF-8");
-  request.query = std::move(*query);
+  if (!mistake.empty()) return refuse_head(400, "the query has " + std::string(mistake));
   return std::nullopt;
 }
 
@@ -110,6 +123,16 @@ std::optional<Refusal> parse_field(std::string_view line, HttpRequest& request) 
   return std::nullopt;
 }
 
+std::optional<Refusal> parse_fields(std::string_view text, HttpRequest& request) {
+  request.headers.reserve(16);
+  std::string_view line;
+  while (take_line(text, line)) {
+    if (line.empty()) return std::nullopt;
+    if (auto refusal = parse_field(line, request)) return refusal;
+  }
+  return refuse_head(400, "a line does not end with CR LF");
+}
+
 std::size_t count_of(const HttpRequest& request, std::string_view name) {
   return static_cast<std::size_t>(
       std::count_if(request.headers.begin(), request.headers.end(),
@@ -140,8 +163,7 @@ std::optional<Refusal> check_length(std::uint64_t max_body_bytes, HttpHead& out)
   if (value.empty() || value.find_first_not_of("0123456789") != std::string_view::npos)
     return refuse_head(400, "Content-Length is not a number");
   const auto [end, error] = std::from_chars(value.data(), value.data() + value.size(), out.content_length);
-  if (error != std::errc() || out.content_length > max_body_bytes)
-    return refuse_head(413, "the body is longer than " + std::to_string(max_body_bytes) + " bytes");
+  if (error != std::errc() || out.content_length > max_body_bytes) return long_body(max_body_bytes);
   return std::nullopt;
 }
 
@@ -177,17 +199,17 @@ std::optional<Refusal> check_framing(std::uint64_t max_body_bytes, HttpHead& out
 
 }  // namespace
 
+Refusal long_body(std::uint64_t max_body_bytes) {
+  return Refusal{413, "the body is longer than " + std::to_string(max_body_bytes) + " bytes"};
+}
+
 std::optional<Refusal> parse_head(std::string_view text, std::uint64_t max_body_bytes, HttpHead& out) {
   std::string_view line;
   if (!take_line(text, line)) return refuse_head(400, "a line does not end with CR LF");
-  if (auto refusal = parse_request_line(line, out)) return refusal;
-  out.request.headers.reserve(16);
-  while (true) {
-    if (!take_line(text, line)) return refuse_head(400, "a line does not end with CR LF");
-    if (line.empty()) break;
-    if (auto refusal = parse_field(line, out.request)) return refusal;
-  }
-  return check_framing(max_body_bytes, out);
+  auto refusal = parse_request_line(line, out);
+  // the fields are read all the same: they say in which form the client wants to be told
+  if (auto of_fields = parse_fields(text, out.request); !refusal) refusal = std::move(of_fields);
+  return refusal ? refusal : check_framing(max_body_bytes, out);
 }
 
 std::size_t empty_lines_before(std::string_view text) {
@@ -235,16 +257,7 @@ std::optional<std::string> percent_decode(std::string_view text, bool plus_is_sp
 
 std::optional<Fields> parse_form(std::string_view text) {
   Fields out;
-  while (!text.empty()) {
-    const std::string_view pair = text.substr(0, text.find('&'));
-    text.remove_prefix(std::min(text.size(), pair.size() + 1));
-    if (pair.empty()) continue;
-    const std::size_t equals = pair.find('=');
-    auto name = percent_decode(pair.substr(0, equals), true);
-    auto value = percent_decode(equals == std::string_view::npos ? "" : pair.substr(equals + 1), true);
-    if (!name || !value || out.size() >= kMaxFields) return std::nullopt;
-    out.emplace_back(std::move(*name), std::move(*value));
-  }
+  if (!read_form(text, out).empty()) return std::nullopt;
   return out;
 }
 

@@ -14,7 +14,7 @@ inline constexpr std::size_t kMaxHeadBytes = 16 * 1024;
 inline constexpr std::size_t kMaxTargetBytes = 8000;
 inline constexpr std::size_t kMaxHeaders = 100;
 
-/// Why a request is refused before its body is read; the connection closes after the answer.
+/// Why a request is refused before it was read whole; the connection closes after the answer.
 struct Refusal {
   int status = 400;
   std::string reason;
@@ -35,11 +35,16 @@ struct HttpHead {
 ///
 /// in:     text - up to and including the empty line
 ///         max_body_bytes - a longer Content-Length is 413
+/// out:    also after a refusal what could be read: method, path, the fields and the query's pairs that are
+///         well formed. They decide only about the form of the refusal.
 /// errors: 400 bare CR or LF, folded lines, bad names or values, absolute-form or non-ASCII targets, Host
 ///         missing, doubled or malformed, Content-Length doubled, listed or with Transfer-Encoding,
 ///         Transfer-Encoding on HTTP/1.0; 413; 414; 417 an expectation other than 100-continue; 431; 501
 ///         other transfer codings or methods; 505
 std::optional<Refusal> parse_head(std::string_view text, std::uint64_t max_body_bytes, HttpHead& out);
+
+/// The refusal of a body that is longer than the limit.
+Refusal long_body(std::uint64_t max_body_bytes);
 
 /// How many bytes of empty lines precede a request; at most two such lines are skipped (RFC 9112, 2.2).
 std::size_t empty_lines_before(std::string_view text);

@@ -107,6 +107,7 @@ class HttpServer::Body {
         pause_(*loops_.front()) {
     context_->set_limits(options.limits);
     context_->handler = std::move(handler);
+    context_->refuse = options.refuse;
     context_->trusted_proxies = options.trusted_proxies;
   }
   Body(const Body&) = delete;
@@ -270,6 +271,10 @@ class HttpServer::Body {
   std::vector<asio::executor_work_guard<asio::io_context::executor_type>> running_;
   std::vector<std::thread> threads_;
 };
+
+HttpResponse plain_refusal(HttpRequest, const Refusal& refusal) {
+  return make_response(refusal.status, "text/plain; charset=utf-8", refusal.reason + "\n");
+}
 
 HttpServer::HttpServer(std::unique_ptr<Body> body) : body_(std::move(body)) {}
 HttpServer::~HttpServer() = default;

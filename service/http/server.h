@@ -10,6 +10,7 @@
 #include "core/deadline.h"
 #include "core/result.h"
 #include "service/config/config.h"
+#include "service/http/head.h"
 #include "service/http/message.h"
 
 namespace metafuse::service {
@@ -17,6 +18,14 @@ namespace metafuse::service {
 /// Answers one request. It is called on an I/O thread and must not block. The responder may be used later,
 /// from any thread.
 using HttpHandler = std::function<void(HttpRequest request, std::shared_ptr<Responder> responder)>;
+
+/// Makes the answer to a request that is refused before it was read whole, on an I/O thread.
+///
+/// in: request - what was read of it
+using RefusalAnswer = std::function<HttpResponse(HttpRequest request, const Refusal& refusal)>;
+
+/// The reason as a line of text.
+HttpResponse plain_refusal(HttpRequest request, const Refusal& refusal);
 
 /// Counts of a server's connections, for metrics.
 struct ConnectionCounts {
@@ -34,6 +43,7 @@ struct HttpServerOptions {
   unsigned threads = 2;
   LimitsConfig limits;
   std::vector<AddressRange> trusted_proxies = {};  ///< may have any number of connections
+  RefusalAnswer refuse = plain_refusal;
 };
 
 /// An HTTP/1.1 server: it accepts connections, reads and frames requests, and enforces time limits. It knows

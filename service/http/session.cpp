@@ -19,6 +19,10 @@ constexpr int kSendBytes = 128 * 1024;
 /// What a connection has to send counts as unsent if it is at least as large as this, or if it has to wait
 /// for earlier pieces. Connections are limited in number.
 constexpr std::size_t kLargeAnswer = 64 * 1024;
+/// How long a connection is read on before it closes: usually, and if its request has too long a body, most
+/// of which is then still to come.
+constexpr double kUsualLinger = 1;
+constexpr double kSecondsForLongBody = 10;
 
 HttpResponse unread_answers() {
   auto response = make_response(503, "text/plain; charset=utf-8", "read the other answers first\n");
@@ -133,23 +137,24 @@ class Session : public std::enable_shared_from_this<Session> {
     is_busy_ = true;
     seat_.set_waiting(false);
     deadline_.clear();
-    reader_.head().request.peer = peer_;
+    context_->handler(take_request(), std::make_shared<SessionResponder>(shared_from_this()));
+  }
+
+  /// The request, as far as it was read. The reader keeps what the framing of the answer depends on.
+  HttpRequest take_request() {
     HttpRequest& read = reader_.head().request;
-    HttpRequest request = std::move(read);
-    read = HttpRequest{};
+    HttpRequest request = std::exchange(read, HttpRequest{});
     read.is_http_1_0 = request.is_http_1_0;
-    context_->handler(std::move(request), std::make_shared<SessionResponder>(shared_from_this()));
+    request.peer = peer_;
+    return request;
   }
 
   void refuse(const Refusal& refusal) {
     ++context_->refused;
     if (refusal.status == 408) ++context_->timed_out;
     reader_.head().keeps_alive = false;
-    is_lingering_ = true;
-    const bool is_api = reader_.head().request.path.starts_with("/v1/");
-    answer(is_api ? problem_response(refusal.status, refusal.reason)
-                  : make_response(refusal.status, "text/plain; charset=utf-8", refusal.reason + "\n"),
-           false);
+    linger_seconds_ = refusal.status == 413 ? kSecondsForLongBody : kUsualLinger;
+    answer(context_->refuse(take_request(), refusal), false);
   }
 
   void answer(HttpResponse response, bool is_piecewise) {
@@ -197,14 +202,13 @@ class Session : public std::enable_shared_from_this<Session> {
     linger();
   }
 
-  /// Closes the connection after reading a little more: closing with unread bytes would send a reset, which
-  /// can overtake the answer.
+  /// Closes the connection after reading what the client still sends: closing with unread bytes would send a
+  /// reset, which can overtake the answer.
   void linger() {
     ErrorCode ignored;
     socket_.shutdown(asio::ip::tcp::socket::shutdown_send, ignored);
-    if (!is_lingering_ && !reader_.has_more()) return close();
-    limit(1);
-    reader_.forget_rest(shared_from_this());
+    if (linger_seconds_ == 0 && !reader_.has_more()) return close();
+    reader_.forget_rest(std::max(linger_seconds_, kUsualLinger), shared_from_this());
   }
 
   void leave() {
@@ -239,7 +243,7 @@ class Session : public std::enable_shared_from_this<Session> {
   std::string client_;
   bool is_busy_ = false;
   bool is_last_queued_ = false;
-  bool is_lingering_ = false;
+  double linger_seconds_ = 0;  ///< after a refusal
   bool has_failed_ = false;
 };
 

@@ -94,6 +94,7 @@ class UnsentAnswers {
 /// What all connections of one server share.
 struct SessionContext {
   HttpHandler handler;
+  RefusalAnswer refuse;
   ConnectionTable connections;
   UnsentAnswers unsent;
   std::vector<AddressRange> trusted_proxies;

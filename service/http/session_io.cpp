@@ -19,7 +19,9 @@ namespace beast = boost::beast;
 
 constexpr std::size_t kReadBytes = 16 * 1024;
 constexpr std::size_t kMaxBufferBytes = kMaxHeadBytes + 2 * kReadBytes;
-constexpr std::size_t kMaxLingerReads = 16;
+/// How much of a refused request is read, and how long after the last byte that came.
+constexpr std::size_t kMaxLingerBytes = 64 << 20;
+constexpr double kMaxLingerPause = 1;
 constexpr std::size_t kMaxChunkExtensionBytes = 256;
 
 Refusal late_body() {
@@ -242,7 +244,7 @@ void RequestReader::read_missing_part(std::size_t arrived, Hold hold) {
 void RequestReader::on_chunks(ErrorCode failure) {
   if (deadline_.has_passed()) return events_.on_refusal(late_body());
   if (failure == beast::http::error::body_limit)
-    return events_.on_refusal(Refusal{413, "the body is too long"});
+    return events_.on_refusal(long_body(limits_->max_body_bytes));
   if (failure.category() == beast::http::make_error_code(beast::http::error::end_of_stream).category() &&
       failure != beast::http::error::end_of_stream && failure != beast::http::error::partial_message)
     return events_.on_refusal(Refusal{400, "the body's framing is malformed"});
@@ -252,18 +254,21 @@ void RequestReader::on_chunks(ErrorCode failure) {
   events_.on_request();
 }
 
-void RequestReader::forget_rest(Hold hold) {
-  forget_rest(kMaxLingerReads, std::move(hold));
+void RequestReader::forget_rest(double seconds, Hold hold) {
+  linger_until_ = SessionDeadline::after(seconds);
+  forget_more(kMaxLingerBytes, std::move(hold));
 }
 
-void RequestReader::forget_rest(std::size_t reads_left, Hold hold) {
+void RequestReader::forget_more(std::size_t bytes_left, Hold hold) {
   buffer_.clear();
-  if (reads_left == 0) return events_.on_end(false);
-  socket_.async_read_some(buffer_.prepare(kReadBytes),
-                          [this, reads_left, hold = std::move(hold)](ErrorCode error, std::size_t) mutable {
-                            if (error) return events_.on_end(false);
-                            forget_rest(reads_left - 1, std::move(hold));
-                          });
+  const std::chrono::duration<double> left = linger_until_ - std::chrono::steady_clock::now();
+  if (bytes_left == 0 || left.count() <= 0) return events_.on_end(false);
+  deadline_.set(std::min(kMaxLingerPause, left.count()), hold);
+  socket_.async_read_some(buffer_.prepare(kReadBytes), [this, bytes_left, hold = std::move(hold)](
+                                                           ErrorCode error, std::size_t bytes) mutable {
+    if (error || deadline_.has_passed()) return events_.on_end(false);
+    forget_more(bytes_left - std::min(bytes_left, bytes), std::move(hold));
+  });
 }
 
 }  // namespace metafuse::service

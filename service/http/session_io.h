@@ -150,8 +150,12 @@ class RequestReader {
   /// in: is_first - first request of the connection; idle_seconds - how long the client may be idle before it
   ///     begins the request
   void next(bool is_first, double idle_seconds, std::shared_ptr<void> hold);
-  /// Reads and discards a little more, then calls on_end.
-  void forget_rest(std::shared_ptr<void> hold);
+  /// Reads and discards what the client still sends, within limits of size and time, then calls on_end. Many
+  /// clients read an answer only after they have sent their whole request; if the connection closed before,
+  /// they would not learn why it was refused.
+  ///
+  /// in: seconds - how long at most; a client that pauses for one second has none left
+  void forget_rest(double seconds, std::shared_ptr<void> hold);
 
   /// The head of the last request.
   HttpHead& head() { return head_; }
@@ -176,7 +180,7 @@ class RequestReader {
   void read_missing_part(std::size_t arrived, Hold hold);
   void read_chunks(Hold hold);
   void on_chunks(ErrorCode failure);
-  void forget_rest(std::size_t reads_left, Hold hold);
+  void forget_more(std::size_t bytes_left, Hold hold);
 
   SessionSocket& socket_;
   SessionDeadline& deadline_;
@@ -187,6 +191,7 @@ class RequestReader {
   std::optional<boost::beast::http::request_parser<boost::beast::http::string_body>> parser_;
   std::function<void(std::uint64_t, boost::beast::string_view, ErrorCode&)> chunk_check_;
   std::chrono::steady_clock::time_point idle_until_;
+  std::chrono::steady_clock::time_point linger_until_;
   bool is_waiting_idle_ = false;
 };
 

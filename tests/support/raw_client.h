@@ -37,12 +37,14 @@ class RawClient {
   RawClient& operator=(const RawClient&) = delete;
   ~RawClient() { ::close(socket_); }
 
-  void send(std::string_view bytes) {
+  /// Whether all was sent: the other side may close the connection before.
+  bool send(std::string_view bytes) {
     while (!bytes.empty()) {
       const auto sent = ::send(socket_, bytes.data(), bytes.size(), MSG_NOSIGNAL);
-      if (sent <= 0) return;
+      if (sent <= 0) return false;
       bytes.remove_prefix(static_cast<std::size_t>(sent));
     }
+    return true;
   }
   void finish_sending() { ::shutdown(socket_, SHUT_WR); }
 

@@ -55,6 +55,9 @@ class TestServer {
     app_ = std::move(service::App::create(options).value());
     service::HttpServerOptions http;
     http.limits = options.config.limits;
+    http.refuse = [app = app_.get()](service::HttpRequest request, const service::Refusal& refusal) {
+      return app->refused(std::move(request), refusal);
+    };
     server_ = std::move(
         service::HttpServer::start(http, [app = app_.get()](service::HttpRequest request,
                                                             std::shared_ptr<service::Responder> responder) {

@@ -188,6 +188,32 @@ TEST_CASE("A client that does not read its answers gets no more large ones", "[s
   server->stop(std::chrono::seconds(1));
 }
 
+TEST_CASE("A client that sends far too long a body gets its refusal whole", "[service][http]") {
+  TestServer server;
+  const std::string head =
+      "POST /v1/rerank HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n";
+  const std::string body(20 << 20, ' ');
+  for (const bool is_chunked : {false, true}) {
+    RawClient client(server.port());
+    REQUIRE(client.send(head + (is_chunked ? "Transfer-Encoding: chunked\r\n\r\n1400000\r\n"
+                                           : "Content-Length: 20971520\r\n\r\n")));
+    CHECK(client.send(body));  // all of it, before the answer is read
+    const std::string answer = client.read_all();
+    CHECK(status_in(answer) == 413);
+    CHECK(body_in(answer).ends_with("}\n"));
+  }
+}
+
+TEST_CASE("A client that goes on sending what is refused is cut off", "[service][slow][security]") {
+  TestServer server;
+  RawClient client(server.port());
+  client.send("POST /v1/rerank HTTP/1.1\r\nHost: localhost\r\nContent-Length: 1099511627776\r\n\r\n");
+  const std::string piece(1 << 20, ' ');
+  int pieces = 0;
+  while (pieces < 1000 && client.send(piece)) ++pieces;
+  CHECK(pieces < 200);
+}
+
 TEST_CASE("An answer in pieces to a client that does not read is cut off", "[service][slow][security]") {
   const std::string piece(1 << 20, 'x');
   const auto handler = [&](const service::HttpRequest& request, std::shared_ptr<service::Responder> out) {

@@ -303,6 +303,12 @@ TEST_CASE("Older clients of Tavily may send their key in the body", "[service][t
   CHECK(ask(R"({"query":"ada"})", "Authorization: Bearer tvly-key\r\n") == 200);
   CHECK(status_in(server.post("/v1/search", "application/json", R"({"query":"ada","api_key":"tvly-key"})")) ==
         401);
+  const auto extract = [&](const std::string& key) {
+    return status_in(server.post("/extract", "application/json",
+                                 R"({"urls":["http://10.0.0.1/"],"api_key":")" + key + "\"}"));
+  };
+  CHECK(extract("wrong") == 401);
+  CHECK(extract("tvly-key") == 200);
 }
 
 TEST_CASE("A stream is fused again as lists arrive and ends with the plain answer", "[service][stream]") {
