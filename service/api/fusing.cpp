@@ -19,6 +19,7 @@
 #include "service/search/reasons.h"
 #include "service/search/relevance_cut.h"
 #include "service/search/search_pipeline.h"
+#include "service/search/search_plan.h"
 
 namespace metafuse::service {
 namespace {
@@ -228,14 +229,17 @@ OrRefusal<void> fuse_by_method(const FuseRequest& request, FusedAnswer& answer) 
   return {};
 }
 
-/// The domain of a request. It must have all of the request's lists.
-Result<const LoadedDomain*> checked_domain(const FuseRequest& request, const FusingPlace& place) {
-  if (place.snapshot == nullptr)
-    return fail(Code::usage,
-                fmt::format("no domain \"{}\": there is no configuration; give --config", request.domain));
-  TRY(const LoadedDomain* const domain, named_domain(*place.snapshot, request.domain, place.key));
+/// The domain of a request, if its key may use it.
+OrRefusal<const LoadedDomain*> domain_of(const FuseRequest& request, const FusingPlace& place) {
+  if (place.snapshot != nullptr) return domain_for(*place.snapshot, request.domain, place.key);
+  return refusal(400,
+                 fmt::format("no domain \"{}\": there is no configuration; give --config", request.domain));
+}
+
+/// errors: usage: the domain lacks a list or a slot of the request, or its model cannot do what it asks
+Result<void> check_domain(const FuseRequest& request, const LoadedDomain& domain) {
   std::vector<std::string> known;
-  for (const fusion::Feature& feature : features_of(domain->domain)) known.push_back(feature.name);
+  for (const fusion::Feature& feature : features_of(domain.domain)) known.push_back(feature.name);
   for (const CallerList& list : request.lists) {
     if (std::find(known.begin(), known.end(), list.name) == known.end())
       return fail(Code::usage, fmt::format("the domain {} has no list \"{}\"{}", request.domain, list.name,
@@ -245,11 +249,11 @@ Result<const LoadedDomain*> checked_domain(const FuseRequest& request, const Fus
           Code::usage,
           fmt::format("lists: remove the weight of {}; the domain's model weights its lists", list.name));
   }
-  TRY_VOID(check_min_relevance(*domain, request.min_relevance));
+  TRY_VOID(check_min_relevance(domain, request.min_relevance));
   for (const auto& [slot, value] : request.slots.slots)
-    if (domain->domain.find_slot(slot) == nullptr)
+    if (domain.domain.find_slot(slot) == nullptr)
       return fail(Code::usage, fmt::format("the domain {} has no slot \"{}\"", request.domain, slot));
-  return domain;
+  return {};
 }
 
 /// The caller's lists as if engines had delivered them, with the documents' identities as keys.
@@ -369,9 +373,11 @@ const TrackingParameters& tracking_of(const FusingPlace& place) {
 }
 
 OrRefusal<void> try_to_fuse(const FuseRequest& request, const FusingPlace& place, FusedAnswer& answer) {
-  Result<const LoadedDomain*> domain = nullptr;
-  if (request.method == nullptr) domain = checked_domain(request, place);
-  if (!domain) return refusal(400, domain.error().text);
+  const LoadedDomain* domain = nullptr;
+  if (request.method == nullptr) {
+    TRY(domain, domain_of(request, place));
+    if (const auto fits = check_domain(request, *domain); !fits) return refusal(400, fits.error().text);
+  }
   const std::size_t cells = shown_count(request) * request.lists.size();
   if (request.is_explained && cells > kMaxExplainedCells)
     return refusal(422, fmt::format("explain: {} results of {} lists; at most {} of results times lists are "
@@ -379,8 +385,8 @@ OrRefusal<void> try_to_fuse(const FuseRequest& request, const FusingPlace& place
                                     shown_count(request), request.lists.size(), kMaxExplainedCells));
   if (place.admit)
     if (auto refused = place.admit(price_of(request))) return std::move(*refused);
-  return *domain == nullptr ? fuse_by_method(request, answer)
-                            : fuse_for_domain(request, *domain, place, answer);
+  return domain == nullptr ? fuse_by_method(request, answer)
+                           : fuse_for_domain(request, domain, place, answer);
 }
 
 /// Writes the answer to a request, or nothing if it is refused.

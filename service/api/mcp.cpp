@@ -16,7 +16,7 @@
 #include "service/api/native.h"
 #include "service/base/process.h"
 #include "service/search/indexed_pages.h"
-#include "service/search/list_fusion.h"
+#include "service/search/shown_results.h"
 
 // POST /mcp, the Model Context Protocol over Streamable HTTP: reads JSON-RPC messages, runs the tools of
 // mcp_tools.h, and answers in the protocol era of the message.
@@ -65,8 +65,7 @@ JsonObject search_with(const Tools& parts, const SearchTool& tool, const JsonObj
   }
   const ShownResults& shown = found->shown;
   const int depth = exchange.snapshot->find_domain(answer.domain)->domain.depth;
-  const bool has_more = shown.first + shown.positions.size() < shown.total || may_hold_more(answer, depth);
-  JsonObject out = text_result(lean_text(answer, shown, *wanted, has_more), false);
+  JsonObject out = text_result(lean_text(answer, shown, *wanted, may_go_on(answer, shown, depth)), false);
   if (wanted->is_explained) out["structuredContent"] = native_json(*exchange.snapshot, answer, shown, true);
   return out;
 }
@@ -109,13 +108,15 @@ JsonObject connector_fetch(const Tools& parts, const JsonObject& arguments) {
                      false);
 }
 
-JsonObject domain_json(const LoadedDomain& domain, bool is_default) {
+JsonObject domain_json(const SearchTool& tool, bool is_default) {
+  const LoadedDomain& domain = *tool.domain;
   JsonArray slots;
   for (const templates::Slot& slot : domain.domain.slots)
     slots.push_back(
         JsonObject{{"name", slot.name}, {"required", slot.is_required}, {"description", slot.description}});
   JsonObject out;
   out["name"] = domain.domain.name;
+  out["tool"] = tool.name;
   out["description"] = domain.domain.description;
   out["default"] = is_default;
   out["slots"] = std::move(slots);
@@ -128,11 +129,13 @@ JsonObject list_domains(const Exchange& exchange) {
   JsonArray domains;
   std::string text;
   const LoadedDomain* chosen = exchange.find_domain("");
-  for (const LoadedDomain* domain : exchange.domains()) {
-    domains.push_back(domain_json(*domain, domain == chosen));
-    text += domain->domain.name + ": " + domain->domain.description + "; slots";
-    for (const templates::Slot& slot : domain->domain.slots)
-      text += ' ' + slot.name + (slot.is_required ? "*" : "");
+  for (const SearchTool& tool : domain_tools(*exchange.snapshot, exchange.key)) {
+    const templates::Domain& domain = tool.domain->domain;
+    domains.push_back(domain_json(tool, tool.domain == chosen));
+    text += domain.name + " (tool " + tool.name + "): ";
+    if (!domain.description.empty()) text += domain.description + "; ";
+    text += "slots";
+    for (const templates::Slot& slot : domain.slots) text += ' ' + slot.name + (slot.is_required ? "*" : "");
     text += '\n';
   }
   JsonObject out = text_result(std::move(text), false);

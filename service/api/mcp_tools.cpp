@@ -20,6 +20,7 @@ namespace metafuse::service::mcp {
 namespace {
 
 constexpr std::size_t kMostDomainTools = 32;
+constexpr std::string_view kDomainSearch = "domain_search";
 constexpr std::size_t kMaxToolName = 64;
 constexpr std::size_t kMaxDescription = 400;
 constexpr std::size_t kMaxSourceText = 120;
@@ -40,28 +41,11 @@ std::string tool_name_of(std::string_view domain) {
   return name.substr(0, kMaxToolName - 9) + '_' + sha256_hex(domain).substr(0, 8);
 }
 
-/// The domains with templates that a key may use: the default one first, then the others by name.
-std::vector<const LoadedDomain*> searchable_domains(const Snapshot& snapshot, const KeyConfig* key) {
-  std::vector<const LoadedDomain*> out;
-  const LoadedDomain* chosen = snapshot.find_domain_for(key, "");
-  if (chosen != nullptr) out.push_back(chosen);
-  for (const LoadedDomain* domain : snapshot.domains_for(key))
-    if (domain != chosen) out.push_back(domain);
-  std::erase_if(out, [](const LoadedDomain* domain) { return domain->domain.templates.empty(); });
-  return out;
-}
-
 std::vector<SearchTool> listed_tools(const Snapshot& snapshot, const KeyConfig* key) {
-  std::vector<SearchTool> out;
-  const auto domains = searchable_domains(snapshot, key);
-  bool has_web = false;
-  for (const LoadedDomain* domain : domains) {
-    if (out.size() == kMostDomainTools) break;
-    const bool is_web = domain->domain.searches_web && !has_web;
-    out.push_back({is_web ? "web_search" : tool_name_of(domain->domain.name), domain});
-    has_web = has_web || is_web;
-  }
-  if (domains.size() > kMostDomainTools) out.push_back({"domain_search", nullptr});
+  std::vector<SearchTool> out = domain_tools(snapshot, key);
+  if (out.size() <= kMostDomainTools) return out;
+  out.resize(kMostDomainTools);
+  out.push_back({std::string(kDomainSearch), nullptr});
   return out;
 }
 
@@ -273,6 +257,19 @@ bool may_fetch_pages(const Snapshot& snapshot, const KeyConfig* key) {
 
 }  // namespace
 
+std::vector<SearchTool> domain_tools(const Snapshot& snapshot, const KeyConfig* key) {
+  std::vector<const LoadedDomain*> domains = snapshot.domains_for(key);
+  const LoadedDomain* chosen = snapshot.find_domain_for(key, "");
+  std::ranges::stable_partition(domains, [&](const LoadedDomain* domain) { return domain == chosen; });
+  std::erase_if(domains, [](const LoadedDomain* domain) { return domain->domain.templates.empty(); });
+  const auto web = std::ranges::find_if(domains, [](const auto* one) { return one->domain.searches_web; });
+  std::vector<SearchTool> out;
+  for (auto at = domains.begin(); at != domains.end(); ++at)
+    out.push_back({at == web ? "web_search" : tool_name_of((*at)->domain.name), *at});
+  for (std::size_t i = kMostDomainTools; i < out.size(); ++i) out[i].name = kDomainSearch;
+  return out;
+}
+
 std::optional<SearchTool> find_search_tool(const Snapshot& snapshot, const KeyConfig* key,
                                            std::string_view name) {
   for (SearchTool& tool : listed_tools(snapshot, key))
@@ -284,9 +281,10 @@ std::optional<SearchTool> find_search_tool(const Snapshot& snapshot, const KeyCo
 JsonArray tool_list(const Snapshot& snapshot, const KeyConfig* key) {
   JsonArray out;
   for (const SearchTool& tool : listed_tools(snapshot, key)) out.push_back(tool_json(snapshot, key, tool));
+  const bool is_searchable = !out.empty();
   out.push_back(list_domains_json());
   if (may_fetch_pages(snapshot, key)) out.push_back(fetch_page_json());
-  if (searchable_domains(snapshot, key).empty()) return out;
+  if (!is_searchable) return out;
   out.push_back(one_text_tool(kConnectorSearch, "Search for a connector",
                               "As the first tool, for connectors: results as JSON with id, title and url.",
                               "query"));
@@ -406,6 +404,7 @@ ShownResults filtered_results(const SearchAnswer& answer, const ToolSearch& want
   const auto shown = pages.range_of(static_cast<std::size_t>(wanted.search.page), passing);
   ShownResults out;
   out.first = shown.begin;
+  out.end_of_room = wanted.first() + static_cast<std::size_t>(wanted.limit);
   out.total = passing.size();
   out.positions.assign(passing.begin() + static_cast<std::ptrdiff_t>(shown.begin),
                        passing.begin() + static_cast<std::ptrdiff_t>(shown.end));

@@ -36,6 +36,10 @@ inline constexpr std::string_view kFetchPage = "fetch_page";
 inline constexpr std::string_view kConnectorSearch = "search";
 inline constexpr std::string_view kConnectorFetch = "fetch";
 
+/// The tool of each domain that the key may search: the default one's first, then the others by name. Domains
+/// that only fuse callers' lists have none.
+std::vector<SearchTool> domain_tools(const Snapshot& snapshot, const KeyConfig* key);
+
 /// The tool that searches, by its name: "search_DOMAIN" (underscores for hyphens) for each domain that the
 /// key may search, or "web_search" for the first domain that searches the web. "web_search" is always
 /// understood: if no domain searches the web, it takes a `domain` argument. So does "domain_search", which is

@@ -107,8 +107,7 @@ JsonObject native_json(const Snapshot& snapshot, const SearchAnswer& answer, con
   out["slots"] = std::move(slots);
   out["results"] = std::move(results);
   out["total"] = shown.total;
-  out["has_more"] =
-      shown.first + shown.positions.size() < shown.total || may_hold_more(answer, domain.domain.depth);
+  out["has_more"] = may_go_on(answer, shown, domain.domain.depth);
   add_relevance_cut(answer, out);
   if (!shown.search_id.empty()) out["search_id"] = shown.search_id;
   out["suggestions"] = texts_json(answer.suggestions);

@@ -61,10 +61,13 @@ struct RerankRequest {
 std::string document_text(JsonFields& fields, const Json& document, const std::vector<std::string>& names) {
   if (document.is_string()) return std::string(document.get_string());
   std::string out;
+  bool has_text = false;
   for (const std::string& name : names)
-    if (const auto* part = JsonMembers(document).text(name))
+    if (const auto* part = JsonMembers(document).text(name)) {
       out += (out.empty() ? "" : "\n") + std::string(*part);
-  if (out.empty()) fields.set_mistake("each document is a string, or an object with a string in \"text\"");
+      has_text = true;
+    }
+  if (!has_text) fields.set_mistake("each document is a string, or an object with a string in \"text\"");
   return out;
 }
 

@@ -298,7 +298,8 @@ JsonObject engine_json(const Exchange& exchange, const std::string& name) {
 HttpResponse handle_searxng_config(const Exchange& exchange) {
   JsonArray categories;
   JsonArray engines;
-  for (const LoadedDomain* domain : exchange.domains()) categories.emplace_back(domain->domain.name);
+  for (const LoadedDomain* domain : exchange.domains())
+    if (!domain->domain.templates.empty()) categories.emplace_back(domain->domain.name);
   for (const std::string& name : exchange.snapshot->engines.names)
     if (exchange.snapshot->engines.may_ask(exchange.key, name))
       engines.push_back(engine_json(exchange, name));

@@ -103,7 +103,8 @@ constexpr FeedbackAnswer kOutcomes[] = {
      "No search has that id; send the search_id of an answer."},
     {FeedbackOutcome::expired, 410, "expired", "The search is too old for clicks; search again."},
     {FeedbackOutcome::not_shown, 422, "not_shown",
-     "The search did not show that result; send the URL, id or position of one that it showed."},
+     "The search did not show that result; send the position of one that it showed, its id if it was fused "
+     "with one, or else its URL."},
     {FeedbackOutcome::not_judge, 403, "not_judge", "A judgment needs an API key with the role judge."},
 };
 

@@ -93,12 +93,15 @@ bool ResultPages::needs_more(std::size_t page) const {
   return windows + 1 == seen_.size() && goes_on(windows, page, begin);
 }
 
+bool is_beyond_all(const SearchAnswer& answer, int depth, std::size_t end) {
+  return end > static_cast<std::size_t>(kMostWindows * depth) * answer.lists.size() + kMostPerPage;
+}
+
 bool wants_next_window(const LoadedDomain& domain, const SearchRequest& request, const SearchAnswer& answer,
                        std::span<const std::size_t> seen) {
   const int depth = domain.domain.depth;
-  // a page beyond what all windows can hold shows nothing, so they need not be asked for
-  const std::size_t most = static_cast<std::size_t>(kMostWindows * depth) * answer.lists.size();
-  if (request.depth != 0 || request.results == 0 || request.results > most + kMostPerPage) return false;
+  if (request.depth != 0 || request.results == 0 || is_beyond_all(answer, depth, request.results))
+    return false;
   if (!may_hold_more(answer, depth)) return false;
   const auto page = static_cast<std::size_t>(request.page);
   return ResultPages(answer, seen, std::max<std::size_t>(1, request.results / page)).needs_more(page);

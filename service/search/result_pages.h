@@ -48,6 +48,12 @@ class ResultPages {
   std::vector<std::size_t> found_, seen_;  ///< in so many of the first windows
 };
 
+/// Whether a page begins beyond what all windows of the answer's lists can hold. It shows nothing, so they
+/// are not asked for.
+///
+/// in: end - how many results the pages up to this one have room for
+bool is_beyond_all(const SearchAnswer& answer, int depth, std::size_t end);
+
 /// Whether the next window should be asked for.
 ///
 /// in: answer, seen - as for ResultPages

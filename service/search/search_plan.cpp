@@ -103,17 +103,21 @@ std::size_t first_requests(const PreparedSearch& search) {
   return search.queries.size() + rerankers_asked(search.domain.domain, search.request);
 }
 
+OrRefusal<const LoadedDomain*> domain_for(const Snapshot& snapshot, std::string_view name,
+                                          const KeyConfig* key) {
+  const auto found = named_domain(snapshot, name, key);
+  if (found) return *found;
+  if (snapshot.find_domain(name) != nullptr)
+    return AccessRefusal{403, "scope", "the key may not search this domain"};
+  return refusal(found.error());
+}
+
 OrRefusal<SearchPlan> plan_search(const Exchange& exchange, SearchRequest request, const Clock& clock) {
   const TimePoint began = clock.now();
   const Snapshot& snapshot = *exchange.snapshot;
-  const auto domain = named_domain(snapshot, request.domain, exchange.key);
-  if (!domain) {
-    if (is_scoped(exchange.key) && snapshot.find_domain(request.domain) != nullptr)
-      return AccessRefusal{403, "scope", "the key may not search this domain"};
-    return refusal(domain.error());
-  }
-  TRY(auto prepared, prepare_for_client(exchange, **domain, std::move(request), clock));
-  std::string digest = shared_key(**domain, prepared.request);
+  TRY(const LoadedDomain* const domain, domain_for(snapshot, request.domain, exchange.key));
+  TRY(auto prepared, prepare_for_client(exchange, *domain, std::move(request), clock));
+  std::string digest = shared_key(*domain, prepared.request);
   return SearchPlan{exchange, std::move(prepared), std::move(digest), began, clock.now()};
 }
 

@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <string>
+#include <string_view>
 
 #include "core/deadline.h"
 #include "service/http/exchange.h"
@@ -35,6 +36,12 @@ void set_client(const Exchange& exchange, PreparedSearch& search);
 /// errors: 403 only engines beyond the key's scope; those of expand_request() by their HTTP status
 OrRefusal<PreparedSearch> prepare_for_client(const Exchange& exchange, const LoadedDomain& domain,
                                              SearchRequest request, const Clock& clock);
+
+/// As named_domain().
+///
+/// errors: 403 a domain that the key may not use; those of named_domain() by their HTTP status
+OrRefusal<const LoadedDomain*> domain_for(const Snapshot& snapshot, std::string_view name,
+                                          const KeyConfig* key);
 
 /// How many requests to engines a search costs at first, for its expanded queries and its rerankers.
 std::size_t first_requests(const PreparedSearch& search);

@@ -7,6 +7,7 @@
 #include <boost/json/array.hpp>
 #include <boost/json/object.hpp>
 
+#include "core/text.h"
 #include "service/http/json_fields.h"
 #include "service/search/bangs.h"
 
@@ -23,7 +24,7 @@ const std::string* given(const Fields& fields, std::string_view name) {
 
 bool is_set(const Fields& fields, std::string_view name) {
   const std::string* text = given(fields, name);
-  return text != nullptr && *text != "0" && *text != "false";
+  return text != nullptr && *text != "0" && !equal_ignoring_case(*text, "false");
 }
 
 template <class Number>

@@ -11,6 +11,7 @@
 #include "core/text.h"
 #include "service/base/addresses.h"
 #include "service/search/alike_results.h"
+#include "service/search/list_fusion.h"
 #include "service/search/result_pages.h"
 
 namespace metafuse::service {
@@ -73,11 +74,17 @@ ShownResults shown_results(const SearchAnswer& answer, std::size_t first, int li
   const ResultPages pages(answer, seen, room);
   const auto shown = pages.range_of(first / room + 1);
   out.first = shown.begin;
+  out.end_of_room = first + room;
   out.positions.assign(seen.begin() + static_cast<std::ptrdiff_t>(shown.begin),
                        seen.begin() + static_cast<std::ptrdiff_t>(shown.end));
   out.pages = pages.count();
   out.on_first_asked = pages.seen_by_first();
   return out;
+}
+
+bool may_go_on(const SearchAnswer& answer, const ShownResults& shown, int depth) {
+  if (shown.first + shown.positions.size() < shown.total) return true;
+  return may_hold_more(answer, depth) && !is_beyond_all(answer, depth, shown.end_of_room);
 }
 
 SharedAnswer without_blocked(SharedAnswer answer, const SitePreferences& preferences) {

@@ -36,6 +36,7 @@ class SiteSet {
 struct ShownResults {
   std::vector<std::size_t> positions;          ///< in answer.results
   std::size_t first = 0;                       ///< rank of the first shown, from 0
+  std::size_t end_of_room = 0;                 ///< results that pages up to this one have room for
   std::size_t total = 0;                       ///< results that could be shown
   std::size_t pages = 0;                       ///< with these
   std::size_t on_first_asked = 0;              ///< ResultPages::seen_by_first()
@@ -54,6 +55,11 @@ std::vector<std::size_t> seen_positions(const SearchAnswer& answer, const SitePr
 /// in: first - how many results the pages before it have room for; a multiple of the limit
 ShownResults shown_results(const SearchAnswer& answer, std::size_t first, int limit,
                            const SitePreferences& preferences);
+
+/// Whether the pages after this one may show something.
+///
+/// in: depth - the domain's
+bool may_go_on(const SearchAnswer& answer, const ShownResults& shown, int depth);
 
 /// The answer without blocked sites among what is folded below results. A result alike takes the place of a
 /// blocked one, or comes up at the end of its own window; blocked results below which there is none stay, and

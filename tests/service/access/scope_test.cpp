@@ -44,7 +44,7 @@ constexpr ScopeRow kScopeRows[] = {
     {"POST /rerank", "/rerank", R"({"query":"ada","documents":["a"],"model":"DOMAIN"})"},
     {"POST /mcp", "/mcp", kSearchCall, 200},  // with isError
     {"POST /v1/search", "/v1/search", R"({"query":"ada","domain":"DOMAIN"})", 403},
-    {"POST /v1/fuse", "/v1/fuse", R"({"domain":"DOMAIN","lists":[{"name":"own","results":["a"]}]})", 400},
+    {"POST /v1/fuse", "/v1/fuse", R"({"domain":"DOMAIN","lists":[{"name":"own","results":["a"]}]})", 403},
     {"POST /extract", "/extract", R"({"urls":["http://10.0.0.1/"]})"},
     {"GET /picture", "/picture"},
     {"GET /files/{domain}", "/files/DOMAIN?path=%2Fa.txt&sign=0", "", 403},

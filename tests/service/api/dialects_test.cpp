@@ -212,6 +212,10 @@ TEST_CASE("Documents are ordered by what they share with the query, in Jina's an
   CHECK(fields.at("results").at(0).at("index") == 1);
   CHECK(json_of(server.post("/v1/rerank", kJson, R"({"query":"vpn","documents":[]})")).at("results") ==
         JsonArray());
+  const Json blank =
+      json_of(server.post("/v1/rerank", kJson, R"({"query":"vpn","documents":["","a vpn",{"text":""}]})"));
+  CHECK(blank.at("results").as_array().size() == 3);
+  CHECK(blank.at("results").at(0).at("index") == 1);
 }
 
 namespace {
@@ -283,6 +287,47 @@ TEST_CASE("Each dialect tells what is wrong in its own shape", "[service][dialec
   CHECK(refused("/v1/rerank").at("message").is_string());
   CHECK(status_in(closed.post("/retrieval", kJson, R"({"query":"ada"})",
                               "Authorization: Bearer right\r\n")) == 200);
+}
+
+TEST_CASE("A request that is not read whole is refused in the shape of its path, with CORS",
+          "[service][dialects][http]") {
+  TestServer server(TestServer::default_answer,
+                    "limits: {max_body_bytes: 1024}\ncors_origins: ['https://app.example']\n");
+  const std::string origin = "Origin: https://app.example\r\n";
+  const auto refused = [&](int status, const std::string& response) {
+    INFO(response);
+    CHECK(status_in(response) == status);
+    CHECK(response.find("Access-Control-Allow-Origin: https://app.example\r\n") != std::string::npos);
+    CHECK(response.find("X-Content-Type-Options: nosniff\r\n") != std::string::npos);
+    return response;
+  };
+  const auto too_long = [&](const std::string& path) {
+    return json_of(refused(413, server.post(path, kJson, std::string(1025, ' '), origin)));
+  };
+  const Json text = "the body is longer than 1024 bytes";
+  CHECK(too_long("/search").at("detail").at("error") == text);
+  CHECK(too_long("/extract").at("detail").at("error") == text);
+  CHECK(too_long("/mcp").at("error").at("message") == text);
+  CHECK(too_long("/retrieval").at("error_msg") == text);
+  CHECK(too_long("/openwebui/search").at("detail") == text);
+  CHECK(too_long("/perplexity/search").at("error").at("message") == text);
+  CHECK(too_long("/rerank").at("error") == text);
+  CHECK(too_long("/v1/rerank").at("message") == text);
+  CHECK(too_long("/v1/search").at("status") == 413);
+  const auto bad = [&](const std::string& target) {
+    return json_of(refused(400, server.get(target, origin)));
+  };
+  CHECK(bad("/search?format=json&q=%ff").at("error").is_string());
+  CHECK(bad("/search?q=%ff&format=json").at("error").is_string());
+  CHECK(bad("/v1/templates/%ff").at("detail") == "the path has malformed percent-encoding or is not UTF-8");
+  std::string many = "/search?format=json";
+  for (int i = 0; i < 500; ++i) many += "&a=b";
+  CHECK(bad(many).at("error") == "the query has more than 200 parameters");
+  const std::string page = server.get("/search?q=%ff", "Accept: text/html\r\n");
+  CHECK(status_in(page) == 400);
+  CHECK(body_in(page).starts_with("<!doctype html>"));
+  CHECK(server.get("/search?format=json&q=%ff", "Origin: https://evil.example\r\n")
+            .find("Access-Control-Allow-Origin") == std::string::npos);
 }
 
 TEST_CASE("Connectors get exactly search and fetch, each with one string", "[service][mcp][dialects]") {

@@ -179,6 +179,25 @@ TEST_CASE("Each domain is a tool that describes what it searches and its slots a
         "unknown tool: search_none; tools are search_pages, web_search, list_domains, fetch_page");
 }
 
+TEST_CASE("The list of domains names each one's tool, and none that only fuses callers' lists",
+          "[service][mcp]") {
+  TestServer server;
+  server.folder().write("templates/wide.yaml", kWebDomain);
+  server.folder().write("templates/rag.yaml", "version: 1\ndomain: rag\nlists: [bm25, dense]\n");
+  REQUIRE(server.app().reloader().reload().has_value());
+  const Json result =
+      call(server, rpc("tools/call", R"("name":"list_domains","arguments":{})")).body.at("result");
+  const JsonArray& domains = result.at("structuredContent").at("domains").as_array();
+  REQUIRE(domains.size() == 2);
+  CHECK(domains[0].at("tool") == "search_pages");
+  CHECK(domains[1].at("name") == "wide-web");
+  CHECK(domains[1].at("tool") == "web_search");
+  const std::string text(result.at("content").at(0).at("text").as_string());
+  CHECK(text.find("wide-web (tool web_search): Everything.; slots Q*\n") != std::string::npos);
+  const Json config = parse_json(body_in(server.get("/config")), "config").value();
+  CHECK(to_text(config.at("categories")) == R"(["pages","wide-web"])");
+}
+
 TEST_CASE("A slot with values offers them to the model, with its label", "[service][mcp]") {
   TestServer server(TestServer::default_answer, "",
                     "version: 1\ndomain: pages\nslots:\n  NAME: {required: true}\n"

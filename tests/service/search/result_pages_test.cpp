@@ -252,6 +252,23 @@ TEST_CASE("A list whose first window is not full gets the ranks of its second on
       CHECK(result.at("placements").at(0).at("rank") == Json(11));
 }
 
+TEST_CASE("A page beyond everything says that no more follow", "[service][paging]") {
+  TestServer server([](const ExpandedQuery& query) { return uneven(query, 1); });
+  const auto page = [&](int number) {
+    const std::string body = R"({"query":"ada","limit":200,"page":)" + std::to_string(number) + "}";
+    return parse_json(body_in(server.post("/v1/search", "application/json", body)), "answer")
+        .value()
+        .as_object();
+  };
+  CHECK(page(1).at("results").as_array().size() == 16);
+  for (const int number : {2, 4, 10, 1000}) {
+    const JsonObject answer = page(number);
+    INFO(number);
+    CHECK(answer.at("results").as_array().empty());
+    CHECK(answer.at("has_more") == false);
+  }
+}
+
 TEST_CASE("Every dialect with pages shows the same ones", "[service][paging]") {
   UnevenServer lists;
   TestServer& server = lists.server;
