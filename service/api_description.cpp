@@ -139,7 +139,9 @@ class Describer {
     return out;
   }
 
-  JsonObject failure_content(Dialect dialect) const {
+  /// What a failure answers with: as the operation says, or as all of its dialect.
+  JsonObject failure_content(const JsonObject& own, Dialect dialect) const {
+    if (const Json* said = own.if_contains("failure")) return content_of(said->as_object());
     const ApiTag& tag = tag_of(dialect);
     return JsonObject{{tag.failure_type, media(tag.failure_type, Json(tag.failure_schema))}};
   }
@@ -158,7 +160,7 @@ class Describer {
     for (const char* status : {"4XX", "5XX"})
       out[status] = JsonObject{{"description", status[0] == '4' ? "What is wrong with the request."
                                                                 : "What the server cannot do now."},
-                               {"content", failure_content(dialect)}};
+                               {"content", failure_content(own, dialect)}};
     return out;
   }
 

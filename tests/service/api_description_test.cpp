@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <regex>
 #include <set>
 #include <string>
 
@@ -44,7 +45,7 @@ JsonObject properties_of(const JsonObject& api, const std::string& path) {
   return resolved(api, *schema).at("properties").as_object();
 }
 
-/// The first difference of a value from a schema (type, const, enum, anyOf, required, properties,
+/// The first difference of a value from a schema (type, const, enum, pattern, anyOf, required, properties,
 /// additionalProperties, items, minimum, maximum), or "".
 std::string difference(const JsonObject& api, const Json& value, const Json& schema,
                        const std::string& place) {
@@ -75,6 +76,9 @@ std::string difference(const JsonObject& api, const Json& value, const Json& sch
   if (const Json* allowed = rules.if_contains("enum"))
     if (std::find(allowed->as_array().begin(), allowed->as_array().end(), value) == allowed->as_array().end())
       return place + " is none of " + to_text(*allowed);
+  if (const Json* pattern = rules.if_contains("pattern"); pattern != nullptr && value.is_string())
+    if (!std::regex_search(value.as_string().c_str(), std::regex(pattern->as_string().c_str())))
+      return place + " does not match " + to_text(*pattern);
   for (const char* bound : {"minimum", "maximum"})
     if (const Json* limit = rules.if_contains(bound); limit != nullptr && value.is_number()) {
       const double off = value.to_number<double>() - limit->to_number<double>();
@@ -86,10 +90,12 @@ std::string difference(const JsonObject& api, const Json& value, const Json& sch
         return place + " lacks " + std::string(name.as_string());
   const Json* properties = rules.if_contains("properties");
   const Json* others = rules.if_contains("additionalProperties");
+  const bool takes_any = others != nullptr && *others == true;
   if (value.is_object() && (properties != nullptr || (others != nullptr && others->is_object())))
     for (const auto& [name, member] : value.as_object()) {
       const Json* rule = properties == nullptr ? nullptr : properties->as_object().if_contains(name);
       if (rule == nullptr && others != nullptr && others->is_object()) rule = others;
+      if (rule == nullptr && takes_any) continue;
       if (rule == nullptr) return place + " has the member " + std::string(name) + ", which is not described";
       if (auto wrong = difference(api, member, *rule, place + "." + std::string(name)); !wrong.empty())
         return wrong;
@@ -128,11 +134,15 @@ std::string header_of(const std::string& response, const std::string& name) {
   return response.substr(begin, response.find_first_of(";\r", begin) - begin);
 }
 
-/// Sends a request and compares the answer with its description.
+/// Sends a request and compares it and the answer with their descriptions.
 Json checked(TestServer& server, const JsonObject& api, const Asked& asked) {
   INFO(asked.id << ' ' << asked.target << ' ' << asked.body);
   const auto [method, operation] = operation_named(api, asked.id);
   REQUIRE(operation != nullptr);
+  if (asked.type == "application/json" && !asked.body.empty()) {
+    const Json& body = operation->at("requestBody").at("content").at(asked.type);
+    CHECK(difference(api, *parse_json(asked.body, "body"), body.at("schema"), "request") == "");
+  }
   const std::string answer = method == "GET"
                                  ? server.get(asked.target, asked.headers)
                                  : server.post(asked.target, asked.type, asked.body, asked.headers, method);
@@ -216,19 +226,24 @@ TEST_CASE("Answers match their schemas in /openapi.json", "[service][openapi]") 
       {"post_search", "/search", form, "q=ada"},
       {"post_extract", "/extract", json, R"({"urls":["http://10.0.0.1/"]})"},
       {"post_openwebui_search", "/openwebui/search", json, R"({"query":"ada","count":2})"},
+      {"post_openwebui_search", "/openwebui/search", json, R"({"queries":["ada","lovelace"]})"},
       {"post_openwebui_extract", "/openwebui/extract", json, R"({"urls":["http://10.0.0.1/"]})"},
       {"post_retrieval", "/retrieval", json, R"({"knowledge_id":"pages","query":"ada"})"},
+      {"post_retrieval", "/retrieval", json,
+       R"({"query":"ada","retrieval_setting":{"top_k":2,"score_threshold":null}})"},
       {"post_perplexity_search", "/perplexity/search", json, R"({"query":["ada","lovelace"]})"},
       {"post_v1_rerank", "/v1/rerank", json,
        R"({"query":"a","documents":["a","b"],"return_documents":true})"},
       {"post_v2_rerank", "/v2/rerank", json, R"({"query":"a","documents":["a",{"text":"b"}]})"},
       {"post_rerank", "/rerank", json, R"({"query":"a","texts":["a","b"],"return_text":true})"},
+      {"post_v1_rerank", "/v1/rerank", json, R"({"query":"a","texts":["a","b"]})"},
       {"post_mcp", "/mcp", json, R"({"jsonrpc":"2.0","id":1,"method":"tools/list"})"},
       {"post_mcp", "/mcp", json, R"({"jsonrpc":"2.0","method":"notifications/initialized"})"},
       {"post_mcp", "/mcp", json, R"([{"jsonrpc":"2.0","id":1,"method":"ping"}])"},
       {"post_v1_fuse", "/v1/fuse", json,
        R"({"lists":[{"name":"a","results":["x",{"url":"http://y.example/","title":"t","fields":1},"x"]}],"explain":true})"},
-      {"post_v1_fuse", "/v1/fuse", json, R"({"requests":[{"lists":[{"name":"a","results":["x"]}]},{}]})"},
+      {"post_v1_fuse", "/v1/fuse", json,
+       R"({"requests":[{"lists":[{"name":"a","results":["x"]}]},{"lists":[]}]})"},
       {"post_v1_fuse", "/v1/fuse", "application/x-ndjson", R"({"lists":[{"name":"a","results":["x"]}]})"},
       {"get_v1_search_stream", "/v1/search/stream?q=ada"},
       {"post_v1_feedback", "/v1/feedback", json, R"({"search_id":")" + id + R"(","position":1})"},
@@ -270,6 +285,21 @@ TEST_CASE("Answers match their schemas in /openapi.json", "[service][openapi]") 
       {"get_static_file", "/static/metafuse.css"},
   };
   for (const Asked& one : asked) check(one);
+}
+
+TEST_CASE("A refused search matches the failure that is described", "[service][openapi]") {
+  TestServer server;
+  const JsonObject api = description(server);
+  const Json& content =
+      operation_named(api, "post_search").operation->at("responses").at("4XX").at("content");
+  const Json& schema = content.at("application/json").at("schema");
+  const auto compare = [&](const std::string& type, const std::string& body) {
+    const std::string answer = server.post("/search", type, body);
+    CHECK(status_in(answer) == 400);
+    CHECK(difference(api, *parse_json(body_in(answer), "answer"), schema, "answer") == "");
+  };
+  compare("application/json", "{}");
+  compare("application/x-www-form-urlencoded", "format=json");
 }
 
 TEST_CASE("The examples of /v1/fuse are what the server answers to its examples", "[service][openapi]") {
