@@ -1,5 +1,6 @@
 """The adapters for LangChain, LlamaIndex, Haystack and PyTerrier, with stand-ins for these frameworks; and AsyncClient."""
 import asyncio
+import json
 import os
 import tempfile
 import unittest
@@ -66,8 +67,26 @@ class LangChain(unittest.TestCase):
             found = self.adapter.MetafuseEnsembleRetriever(
                 retrievers={"words": fixed(documents=first), "vectors": fixed(documents=second)}, domain="rag",
                 url=served.url).invoke("tea")
-        self.assertEqual(sorted(document.page_content for document in found), sorted([*texts, "named"]))
-        self.assertEqual({document.id for document in found}, {None, "n" * 2000})
+            self.assertEqual(sorted(document.page_content for document in found), sorted([*texts, "named"]))
+            self.assertEqual({document.id for document in found}, {None, "n" * 2000})
+            fusion = found[0].metadata["fusion"]
+            self.assertTrue(fusion["id"].startswith("sha256:"))
+            metafuse.Client(served.url).feedback(fusion["search_id"], id=fusion["id"])
+
+    def test_a_long_query_and_long_lists_are_cut_to_what_a_server_takes(self):
+        long = type(self.retrievers["words"])(documents=[self.Document(page_content=f"text {n}") for n in range(1200)])
+        with Served() as served:
+            ensemble = self.adapter.MetafuseEnsembleRetriever(retrievers={"words": long}, domain="rag", url=served.url)
+            self.assertEqual(len(ensemble.invoke("x" + "\u00e9" * 4000)), 1000)
+            self.assertEqual(len(ensemble.invoke("")), 1000)
+
+    def test_a_server_that_does_not_answer_is_waited_for_as_long_as_said(self):
+        with Scripted({path: Scripted.HANG for path in ("/v1/search", "/v1/fuse")}) as server:
+            for retriever in (self.adapter.MetafuseRetriever(url=server.url, timeout=0.2),
+                              self.adapter.MetafuseEnsembleRetriever(retrievers=self.retrievers, domain="rag",
+                                                                     url=server.url, timeout=0.2)):
+                with self.assertRaisesRegex(metafuse.ServerError, "timed out"):
+                    retriever.invoke("tea")
 
 
 class LlamaIndex(unittest.TestCase):
@@ -88,6 +107,22 @@ class LlamaIndex(unittest.TestCase):
         self.assertEqual([item.node.node_id for item in fused.retrieve("tea")], ["b", "a", "c"])
         self.assertEqual([item.node.node_id for item in asyncio.run(fused.aretrieve("tea"))], ["b", "a", "c"])
         with Served() as served:
+            long = "n" * 2000
+            own = scored(node=text_node(id_=long, text="long", metadata={"page": 3}, excluded_llm_metadata_keys=["page"]))
+
+            class One(base):
+                def _retrieve(self, query_bundle):
+                    return [own]
+
+            learned = llama_index.MetafuseFusionRetriever({"words": One()}, domain="rag", url=served.url)
+            node = learned.retrieve("tea")[0].node
+            self.assertEqual((node.node_id, node.metadata["page"]), (long, 3))
+            fusion = node.metadata["fusion"]
+            self.assertEqual(fusion["rank"], 1)
+            metafuse.Client(served.url).feedback(fusion["search_id"], id=fusion["id"])
+            self.assertEqual(node.excluded_llm_metadata_keys, ["page", "fusion"])
+            self.assertEqual(node.excluded_embed_metadata_keys, ["fusion"])
+            self.assertEqual((own.node.metadata, own.node.excluded_llm_metadata_keys), ({"page": 3}, ["page"]))
             nodes = [scored(node=text_node(id_=str(i), text=text)) for i, text in enumerate(["bread", "a slow vpn", "tea"])]
             rerank = llama_index.MetafuseRerank(url=served.url, top_n=2)
             ordered = rerank.postprocess_nodes(nodes, query_str="slow vpn")
@@ -115,6 +150,22 @@ class Haystack(unittest.TestCase):
         self.assertEqual((again.lists, again.key), (["words", "vectors"], None))
         with self.assertRaisesRegex(ValueError, "no list dense"):
             joiner.run(dense=[a])
+        self.assertEqual(a.meta, {})
+        with Served() as served:
+            learned = haystack.MetafuseJoiner(["words", "vectors"], domain="rag", url=served.url)
+            fusion = learned.run(words=[a, b], vectors=[b, c])["documents"][0].meta["fusion"]
+            self.assertEqual((fusion["rank"], fusion["id"]), (1, "b"))
+            metafuse.Client(served.url).feedback(fusion["search_id"], id="b")
+
+    def test_a_search_says_its_id(self):
+        standins.llama_index()
+        from metafuse import llama_index
+        answer = {"search_id": "5e", "results": [{"url": "http://a/", "title": "A", "snippet": "a", "rank": 1, "relative_score": 1}]}
+        body = json.dumps(answer).encode()
+        with Scripted({"/v1/search": b"HTTP/1.1 200 OK\r\n\r\n" + body}) as server:
+            node = llama_index.MetafuseRetriever(server.url).retrieve("tea")[0].node
+        self.assertEqual(node.metadata, {"source": "http://a/", "title": "A", "rank": 1, "search_id": "5e"})
+        self.assertIn("search_id", node.excluded_llm_metadata_keys)
 
 
 class PyTerrier(unittest.TestCase):

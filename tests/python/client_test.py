@@ -30,6 +30,7 @@ class ClientOfServer(unittest.TestCase):
             answer = client.fuse(lists, domain="rag", query="tea", explain=True)
             self.assertIn("search_id", answer)
             client.feedback(answer["search_id"], position=1)
+            client.feedback(answer["search_id"], id="d7")
             both = client.fuse_many([{"lists": lists}, {"lists": {"words": [7]}}])
             self.assertEqual(both[0]["results"][0]["id"], "d1")
             self.assertEqual(both[1]["status"], 400)
@@ -149,8 +150,55 @@ class ClientOfServer(unittest.TestCase):
             with self.assertRaisesRegex(metafuse.ServerError, "timed out"):
                 client.models()
             self.assertFalse(client.is_ready())
-            with self.assertRaises(metafuse.ServerError):
+            with self.assertRaisesRegex(metafuse.ServerError, "1 bytes read, 99 more expected"):
                 client.feedback("id", position=1)
+
+    def test_a_stream_has_the_members_of_a_search_under_its_own_names(self):
+        final = OK + b"\r\nevent: final\ndata: {}\n\n"
+        with Scripted({"/v1/search/stream": final}) as server:
+            client = metafuse.Client(server.url)
+            list(client.stream("a b", explain=False, verbatim=True, page=2, safe_search=1, engines=["one", "two"],
+                               limit=None, deadline_ms=1500))
+            list(client.stream(slots={"PLACE": "Berlin"}))
+            asked = [request.split(" ")[1] for request in server.requests]
+            with self.assertRaisesRegex(metafuse.UsageError, "no parameter depth"):
+                client.stream("tea", depth=3)
+        self.assertEqual(asked[0], "/v1/search/stream?q=a+b&explain=0&verbatim=1&pageno=2&safesearch=1"
+                                   "&engines=one%2Ctwo&timeout_limit=1.5")
+        self.assertEqual(asked[1], "/v1/search/stream?slot.PLACE=Berlin")
+
+    def test_a_key_has_no_line_end_and_is_not_shown(self):
+        with Scripted({"/v1/models": OK + b"\r\n{}"}) as server:
+            metafuse.Client(server.url, key="secret\n").models()
+            self.assertIn("Authorization: Bearer secret\r\n", server.requests[0])
+        with self.assertRaises(metafuse.UsageError) as caught:
+            metafuse.Client(key="secret\r\nX: y")
+        self.assertNotIn("secret", str(caught.exception))
+
+    def test_a_refusal_says_how_long_to_wait(self):
+        refused = b'HTTP/1.1 429 Too Many Requests\r\nRetry-After: 7\r\n\r\n{"detail":"slow down"}'
+        with Scripted({"/v1/models": refused, "/v1/fuse": b"HTTP/1.1 400 Bad\r\n\r\n{}"}) as server:
+            with self.assertRaisesRegex(metafuse.ServerError, "slow down") as caught:
+                metafuse.Client(server.url).models()
+            self.assertEqual((caught.exception.http_status, caught.exception.retry_after), (429, 7))
+            with self.assertRaises(metafuse.ServerError) as caught:
+                metafuse.Client(server.url).fuse({})
+            self.assertIsNone(caught.exception.retry_after)
+
+    def test_a_body_that_is_too_long_is_refused_in_the_servers_words(self):
+        with Served() as served:
+            for size in (2 << 20, 24 << 20):
+                with self.assertRaisesRegex(metafuse.ServerError, "the body is longer than") as caught:
+                    metafuse.Client(served.url).rerank("vpn", ["x" * size])
+                self.assertEqual(caught.exception.http_status, 413)
+
+    def test_the_answer_of_a_server_that_stops_reading_is_read(self):
+        # it closes with the body unread, which resets the connection while the client sends
+        refused = b'HTTP/1.1 413 Content Too Large\r\n\r\n{"detail":"too long"}'
+        with Scripted({"/v1/rerank": refused}) as server:
+            with self.assertRaisesRegex(metafuse.ServerError, "too long") as caught:
+                metafuse.Client(server.url).rerank("vpn", ["x" * (24 << 20)])
+            self.assertEqual(caught.exception.http_status, 413)
 
     def test_the_key_is_not_sent_to_a_proxy_of_the_environment(self):
         with Scripted({"/v1/models": OK + b"\r\n{}"}) as server, Scripted({}) as proxy:

@@ -81,18 +81,31 @@ def langchain():
 def llama_index():
     class MetadataMode:
         EMBED = "embed"
+        NONE = "none"
 
-    class TextNode(Fields):
+    class BaseNode(Fields):
         id_: str
-        text: str = ""
         metadata: dict = {}
+        excluded_embed_metadata_keys: list = []
+        excluded_llm_metadata_keys: list = []
 
         @property
         def node_id(self):
             return self.id_
 
+        def model_copy(self, *, update):
+            copy = object.__new__(type(self))
+            copy.__dict__.update(self.__dict__)
+            for name, value in update.items():
+                assert name in self.__dict__, f"unknown field {name}"
+                setattr(copy, name, value)
+            return copy
+
+    class TextNode(BaseNode):
+        text: str = ""
+
         def get_content(self, metadata_mode=None):
-            assert metadata_mode == MetadataMode.EMBED
+            assert metadata_mode in (MetadataMode.EMBED, MetadataMode.NONE)
             return self.text
 
     class NodeWithScore(Fields):
@@ -127,7 +140,7 @@ def llama_index():
         _module(name)
     _module("llama_index.core.postprocessor.types", BaseNodePostprocessor=BaseNodePostprocessor)
     _module("llama_index.core.retrievers", BaseRetriever=BaseRetriever)
-    _module("llama_index.core.schema", MetadataMode=MetadataMode, NodeWithScore=NodeWithScore, QueryBundle=QueryBundle,
+    _module("llama_index.core.schema", BaseNode=BaseNode, MetadataMode=MetadataMode, NodeWithScore=NodeWithScore, QueryBundle=QueryBundle,
             TextNode=TextNode)
     return NodeWithScore, TextNode, BaseRetriever
 
@@ -137,6 +150,7 @@ def haystack():
     class Document:
         id: str
         content: str = ""
+        meta: dict = dataclasses.field(default_factory=dict)
         score: typing.Optional[float] = None
 
     class Component:

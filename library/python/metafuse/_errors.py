@@ -36,13 +36,15 @@ class Stopped(Error):
 class ServerError(Error):
     """A server refused a request or cannot be reached.
 
-    ``http_status`` is the status of its answer, 0 if it did not answer."""
+    ``http_status`` is the status of its answer, 0 if it did not answer. ``retry_after`` is how many seconds the server
+    asks to wait, or None."""
 
     status = 69
 
-    def __init__(self, text, http_status=0):
+    def __init__(self, text, http_status=0, retry_after=None):
         super().__init__(text)
         self.http_status = http_status
+        self.retry_after = retry_after
 
 
 _CLASSES = {kind.status: kind for kind in (UsageError, DataError, FileError, Stopped)}

@@ -31,8 +31,8 @@ class AsyncClient:
         return await asyncio.to_thread(self._client.rerank, query, documents, **members)
 
     async def feedback(self, search_id: str, *, position: int | None = None, url: str | None = None,
-                       grade: int | None = None) -> None:
-        await asyncio.to_thread(self._client.feedback, search_id, position=position, url=url, grade=grade)
+                       id: str | None = None, grade: int | None = None) -> None:
+        await asyncio.to_thread(self._client.feedback, search_id, position=position, url=url, id=id, grade=grade)
 
     async def add_documents(self, domain: str, documents: Iterable[Mapping[str, Any]]) -> int:
         return await asyncio.to_thread(self._client.add_documents, domain, documents)
@@ -46,9 +46,10 @@ class AsyncClient:
     async def is_ready(self) -> bool:
         return await asyncio.to_thread(self._client.is_ready)
 
-    async def stream(self, query: str, **parameters) -> AsyncIterator[tuple[str, dict[str, Any]]]:
+    async def stream(self, query: str | None = None, *, slots: Mapping[str, str] | None = None,
+                     **members) -> AsyncIterator[tuple[str, dict[str, Any]]]:
         """Yields ``("partial", answer)`` as lists arrive, and finally ``("final", answer)``."""
-        events = self._client.stream(query, **parameters)
+        events = self._client.stream(query, slots=slots, **members)
         loop = asyncio.get_running_loop()
         step = None
         try:

@@ -14,7 +14,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
-from ._errors import ServerError
+from ._errors import ServerError, UsageError
 
 MOST_BYTES = 64 << 20
 
@@ -31,19 +31,23 @@ class Client:
             raise ServerError(f"{url}: give an address that begins with http:// or https://")
         self.url = url.rstrip("/")
         self.timeout = timeout
-        self._key = key
+        self._key = _checked_key(key)
         # No proxy, also of the environment, and no redirect to another host: only this server may see the key.
-        self._opener = urllib.request.build_opener(urllib.request.ProxyHandler({}), _SameServer(self.url))
+        self._opener = urllib.request.build_opener(urllib.request.ProxyHandler({}), _SameServer(self.url), _Http, _Https)
 
     def search(self, query: str | None = None, *, slots: Mapping[str, str] | None = None, **members) -> dict[str, Any]:
         """Searches; ``members`` are those of ``POST /v1/search``: domain, limit, page, explain, ..."""
         return self._post("/v1/search", {"query": query, "slots": slots, **members})
 
-    def stream(self, query: str, **parameters) -> Iterator[tuple[str, dict[str, Any]]]:
+    def stream(self, query: str | None = None, *, slots: Mapping[str, str] | None = None,
+               **members) -> Iterator[tuple[str, dict[str, Any]]]:
         """Searches; yields ``("partial", answer)`` as lists arrive, and finally ``("final", answer)``. A stream that ends
-        otherwise raises :class:`ServerError`."""
-        wanted = urllib.parse.urlencode({"q": query, **{k: v for k, v in parameters.items() if v is not None}})
-        with self._open(self._request("/v1/search/stream?" + wanted)) as answer:
+        otherwise raises :class:`ServerError`. ``members`` are the parameters of ``GET /v1/search/stream``; page,
+        safe_search and deadline_ms may have their names of :meth:`search`."""
+        return self._events_of("/v1/search/stream?" + _stream_parameters({"query": query, **members}, slots))
+
+    def _events_of(self, target: str) -> Iterator[tuple[str, dict[str, Any]]]:
+        with self._open(self._request(target)) as answer:
             for kind, data in _events(_lines(self.url, answer)):
                 if kind == "error":
                     raise ServerError(str(data.get("detail", data)), 503)
@@ -69,10 +73,11 @@ class Client:
         return_documents. Returns ``{"index", "relevance_score"}`` of each, best first."""
         return self._post("/v1/rerank", {"query": query, "documents": list(documents), **members})["results"]
 
-    def feedback(self, search_id: str, *, position: int | None = None, url: str | None = None,
+    def feedback(self, search_id: str, *, position: int | None = None, url: str | None = None, id: str | None = None,
                  grade: int | None = None) -> None:
-        """Reports a click on a result of a search or, if a grade is given, a judgment of it."""
-        self._post("/v1/feedback", {"search_id": search_id, "position": position, "url": url,
+        """Reports a click on a result of a search or, if a grade is given, a judgment of it. The result is named by its
+        position, by its url, or by the id that it has in the answer to :meth:`fuse`."""
+        self._post("/v1/feedback", {"search_id": search_id, "position": position, "url": url, "id": id,
                                     "kind": "click" if grade is None else "judgment", "grade": grade})
 
     def add_documents(self, domain: str, documents: Iterable[Mapping[str, Any]]) -> int:
@@ -125,11 +130,13 @@ class Client:
                 return self._opener.open(request, timeout=self.timeout)
         except urllib.error.HTTPError as refused:
             with refused:
-                raise ServerError(_problem_of(refused), refused.code) from None
+                raise ServerError(_problem_of(refused), refused.code, _seconds_of(refused)) from None
 
     def _answer(self, request):
         with self._open(request) as answer, _failures_of(self.url):
             text = answer.read(MOST_BYTES + 1)
+            if len(text) <= MOST_BYTES and answer.length:  # read() takes an early end for the end
+                raise http.client.IncompleteRead(text, answer.length)
         if len(text) > MOST_BYTES:
             raise ServerError(f"{self.url}: the answer is larger than {MOST_BYTES >> 20} MiB")
         return _parsed(text) if text.strip() else {}
@@ -147,6 +154,37 @@ def _failures_of(url: str):
         raise ServerError(f"{url}: {reason}; is the server running there?") from None
 
 
+class _Hearing:
+    """A connection whose server may answer before it has read the whole request, as it does when that is too large. What
+    cannot be sent any more is left; the answer is read, or else reading fails too."""
+
+    def send(self, data):
+        if self.sock is None:
+            self.connect()
+        try:
+            super().send(data)
+        except (BrokenPipeError, ConnectionResetError):
+            pass
+
+
+class _HearingHttp(_Hearing, http.client.HTTPConnection):
+    pass
+
+
+class _HearingHttps(_Hearing, http.client.HTTPSConnection):
+    pass
+
+
+class _Http(urllib.request.HTTPHandler):
+    def http_open(self, request):
+        return self.do_open(_HearingHttp, request)
+
+
+class _Https(urllib.request.HTTPSHandler):
+    def https_open(self, request):
+        return self.do_open(_HearingHttps, request)
+
+
 class _SameServer(urllib.request.HTTPRedirectHandler):
     """Refuses redirects to other servers."""
 
@@ -157,6 +195,21 @@ class _SameServer(urllib.request.HTTPRedirectHandler):
         if urllib.parse.urlsplit(target)[:2] != self._server:
             raise ServerError(f"the server redirects to {target}; give that address to Client", code)
         return super().redirect_request(request, answer, code, message, headers, target)
+
+
+def _checked_key(key: str | None) -> str | None:
+    """The key without blanks around it, such as a file's line end. What is wrong is said without showing it."""
+    checked = (key or "").strip()
+    if not checked.isprintable() or not checked.isascii():
+        raise UsageError("the key has characters other than printable ASCII; give the key alone")
+    return checked or None
+
+
+def _seconds_of(refused) -> float | None:
+    try:
+        return float(refused.headers["Retry-After"])
+    except (TypeError, ValueError):  # none, or a date, which metafuse does not send
+        return None
 
 
 def _problem_of(refused) -> str:
@@ -172,6 +225,31 @@ def _parsed(text: str | bytes):
         return json.loads(text)
     except ValueError:
         raise ServerError("the answer is not JSON; is this a metafuse server?") from None
+
+
+#: Members of a search that the stream's parameters call otherwise, and all others that it has.
+_STREAM_NAMES = {"query": "q", "page": "pageno", "safe_search": "safesearch"}
+_STREAM_PARAMETERS = frozenset({"q", "domain", "pageno", "limit", "explain", "verbatim", "all_lists", "lists",
+                                "min_relevance", "fusion", "language", "time_range", "safesearch", "engines", "categories",
+                                "timeout_limit"})
+
+
+def _stream_parameters(members: Mapping[str, Any], slots: Mapping[str, str] | None) -> str:
+    wanted = {f"slot.{name}": value for name, value in (slots or {}).items()}
+    for name, value in members.items():
+        if value is None:
+            continue
+        if name == "deadline_ms":
+            name, value = "timeout_limit", value / 1000
+        name = _STREAM_NAMES.get(name, name)
+        if name not in _STREAM_PARAMETERS:
+            raise UsageError(f"a stream has no parameter {name}; it has {', '.join(sorted(_STREAM_PARAMETERS))}")
+        if isinstance(value, bool):
+            value = int(value)
+        elif isinstance(value, (list, tuple, set)):
+            value = ",".join(map(str, value))
+        wanted[name] = value
+    return urllib.parse.urlencode(wanted)
 
 
 def _documents_path(domain: str) -> str:

@@ -13,7 +13,7 @@ from langchain_core.callbacks import AsyncCallbackManagerForRetrieverRun, Callba
 from langchain_core.documents import Document
 from langchain_core.retrievers import BaseRetriever
 
-from ._fusing import fused_ids, id_for, lists_of
+from ._fusing import fused_items, id_for
 from .client import Client
 
 
@@ -24,11 +24,12 @@ class MetafuseRetriever(BaseRetriever):
     key: Optional[str] = None
     domain: Optional[str] = None
     limit: int = 10
+    timeout: float = 30.0  #: in seconds, for each wait for data
     min_relevance: Optional[float] = None  #: 0 to 1; the domain's model must have been trained with --calibrate
 
     def _get_relevant_documents(self, query: str, *, run_manager: CallbackManagerForRetrieverRun) -> List[Document]:
-        answer = Client(self.url, self.key).search(query, domain=self.domain, limit=self.limit,
-                                                   min_relevance=self.min_relevance)
+        answer = Client(self.url, self.key, self.timeout).search(query, domain=self.domain, limit=self.limit,
+                                                                 min_relevance=self.min_relevance)
         names = ("title", "rank", "score", "relative_score", "relevance", "engines")
         more = {"search_id": answer["search_id"]} if "search_id" in answer else {}
         return [Document(page_content=result["snippet"] or result["title"], id=result["url"],
@@ -44,7 +45,8 @@ class MetafuseRetriever(BaseRetriever):
 class MetafuseEnsembleRetriever(BaseRetriever):
     """Asks several retrievers and fuses their documents: by the model of a server's ``domain``, by a ``model`` file, or by
     a ``method`` (RRF). The keys of ``retrievers`` are the names of the lists. Documents are the same if the member
-    ``id_key`` of their metadata, else their id, else their text is."""
+    ``id_key`` of their metadata, else their id, else their text is. The metadata get ``fusion``: rank, score, id (as
+    ``Client.feedback`` names the document) and, with a domain that learns, search_id."""
 
     retrievers: Dict[str, BaseRetriever]
     domain: Optional[str] = None
@@ -52,6 +54,7 @@ class MetafuseEnsembleRetriever(BaseRetriever):
     method: Optional[str] = None
     url: str = "http://127.0.0.1:8080"
     key: Optional[str] = None
+    timeout: float = 30.0
     id_key: Optional[str] = None
     limit: Optional[int] = None
 
@@ -60,12 +63,11 @@ class MetafuseEnsembleRetriever(BaseRetriever):
         return id_for(own, document.page_content)
 
     def _fused(self, query: str, found: Dict[str, List[Document]]) -> List[Document]:
-        lists, documents = lists_of(found, self._identity)
-        fused = fused_ids(lists, query, domain=self.domain, model=self.model, method=self.method, url=self.url,
-                          key=self.key, limit=self.limit)
-        return [Document(page_content=documents[name].page_content, id=getattr(documents[name], "id", None),
-                         metadata={**documents[name].metadata, "fusion": {"score": score, **more}})
-                for name, score, more in fused]
+        fused = fused_items(found, self._identity, query, domain=self.domain, model=self.model, method=self.method,
+                            url=self.url, key=self.key, timeout=self.timeout, limit=self.limit)
+        return [Document(page_content=document.page_content, id=getattr(document, "id", None),
+                         metadata={**document.metadata, "fusion": fusion})
+                for document, fusion in fused]
 
     def _get_relevant_documents(self, query: str, *, run_manager: CallbackManagerForRetrieverRun) -> List[Document]:
         found = {name: retriever.invoke(query, config={"callbacks": run_manager.get_child(name)})

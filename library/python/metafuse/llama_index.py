@@ -7,29 +7,38 @@ metafuse server, and a node postprocessor that orders nodes by the server's rera
 from __future__ import annotations
 
 import asyncio
-from typing import Dict, List, Optional
+from typing import Any, Dict, List, Optional
 
 from llama_index.core.postprocessor.types import BaseNodePostprocessor
 from llama_index.core.retrievers import BaseRetriever
-from llama_index.core.schema import MetadataMode, NodeWithScore, QueryBundle, TextNode
+from llama_index.core.schema import BaseNode, MetadataMode, NodeWithScore, QueryBundle, TextNode
 
-from ._fusing import fused_ids, lists_of
+from ._fusing import fused_items, id_for
 from .client import Client
 
 
+def _unread(*names: str) -> Dict[str, List[str]]:
+    """What feedback needs is for programs: neither models nor embeddings read it."""
+    return {"excluded_embed_metadata_keys": list(names), "excluded_llm_metadata_keys": list(names)}
+
+
 class MetafuseRetriever(BaseRetriever):
-    """Searches a domain of the server. A node's score is its relevance, or else its place from 1 down to 0."""
+    """Searches a domain of the server. A node's score is its relevance, or else its place from 1 down to 0. The metadata
+    have source, title, rank and, if the server stores searches, search_id for ``Client.feedback``."""
 
     def __init__(self, url: str = "http://127.0.0.1:8080", key: Optional[str] = None, domain: Optional[str] = None,
-                 limit: int = 10, min_relevance: Optional[float] = None, **kwargs):
+                 limit: int = 10, min_relevance: Optional[float] = None, timeout: float = 30.0, **kwargs):
         super().__init__(**kwargs)
-        self._client = Client(url, key)
+        self._client = Client(url, key, timeout)
         self._members = {"domain": domain, "limit": limit, "min_relevance": min_relevance}
 
     def _retrieve(self, query_bundle: QueryBundle) -> List[NodeWithScore]:
         answer = self._client.search(query_bundle.query_str, **self._members)
+        more = {"search_id": answer["search_id"]} if "search_id" in answer else {}
         return [NodeWithScore(node=TextNode(id_=result["url"], text=result["snippet"] or result["title"],
-                                            metadata={"source": result["url"], "title": result["title"]}),
+                                            metadata={"source": result["url"], "title": result["title"],
+                                                      "rank": result["rank"], **more},
+                                            **_unread("rank", "search_id")),
                               score=result.get("relevance", result["relative_score"]))
                 for result in answer["results"]]
 
@@ -37,22 +46,30 @@ class MetafuseRetriever(BaseRetriever):
         return await asyncio.to_thread(self._retrieve, query_bundle)
 
 
+def _with_fusion(node: BaseNode, fusion: Dict[str, Any]) -> BaseNode:
+    unread = {name: [*getattr(node, name), *added] for name, added in _unread("fusion").items()}
+    return node.model_copy(update={"metadata": {**node.metadata, "fusion": fusion}, **unread})
+
+
 class MetafuseFusionRetriever(BaseRetriever):
-    """Asks several retrievers, by the names of their lists, and fuses their nodes: by the model of a server's ``domain``,
-    by a ``model`` file, or by a ``method`` (RRF)."""
+    """Asks several retrievers, by the names of their lists, and fuses copies of their nodes: by the model of a server's
+    ``domain``, by a ``model`` file, or by a ``method`` (RRF). The metadata get ``fusion``: rank, score, id (as
+    ``Client.feedback`` names the node) and, with a domain that learns, search_id."""
 
     def __init__(self, retrievers: Dict[str, BaseRetriever], domain: Optional[str] = None, model: Optional[str] = None,
                  method: Optional[str] = None, url: str = "http://127.0.0.1:8080", key: Optional[str] = None,
-                 similarity_top_k: Optional[int] = None, **kwargs):
+                 similarity_top_k: Optional[int] = None, timeout: float = 30.0, **kwargs):
         super().__init__(**kwargs)
         self._retrievers = dict(retrievers)
         self._how = {"domain": domain, "model": model, "method": method, "url": url, "key": key,
-                     "limit": similarity_top_k}
+                     "limit": similarity_top_k, "timeout": timeout}
 
     def _fused(self, query: str, found: Dict[str, List[NodeWithScore]]) -> List[NodeWithScore]:
-        lists, nodes = lists_of(found, lambda scored: scored.node.node_id)
-        return [NodeWithScore(node=nodes[name].node, score=score)
-                for name, score, _ in fused_ids(lists, query, **self._how)]
+        def identity(scored: NodeWithScore) -> str:
+            return id_for(scored.node.node_id, scored.node.get_content(metadata_mode=MetadataMode.NONE))
+
+        return [NodeWithScore(node=_with_fusion(scored.node, fusion), score=fusion["score"])
+                for scored, fusion in fused_items(found, identity, query, **self._how)]
 
     def _retrieve(self, query_bundle: QueryBundle) -> List[NodeWithScore]:
         found = {name: retriever.retrieve(query_bundle) for name, retriever in self._retrievers.items()}
@@ -71,6 +88,7 @@ class MetafuseRerank(BaseNodePostprocessor):
     domain: Optional[str] = None
     top_n: Optional[int] = None
     min_relevance: float = 0.0
+    timeout: float = 30.0
 
     @classmethod
     def class_name(cls) -> str:
@@ -83,6 +101,7 @@ class MetafuseRerank(BaseNodePostprocessor):
         if not nodes:
             return []
         texts = [scored.node.get_content(metadata_mode=MetadataMode.EMBED) for scored in nodes]
-        results = Client(self.url, self.key).rerank(query_bundle.query_str, texts, model=self.domain, top_n=self.top_n)
+        client = Client(self.url, self.key, self.timeout)
+        results = client.rerank(query_bundle.query_str, texts, model=self.domain, top_n=self.top_n)
         return [NodeWithScore(node=nodes[result["index"]].node, score=result["relevance_score"])
                 for result in results if result["relevance_score"] >= self.min_relevance]
