@@ -100,11 +100,12 @@ export interface components {
         };
         /**
          * @example {
-         *       "search_id": "0123456789abcdef0123456789abcdef",
+         *       "search_id": "0123456789abcdef0123456789abcdef0123456789abcdef",
          *       "position": 1
          *     }
          */
         FeedbackRequest: {
+            /** @description as the answer to the search has it */
             search_id: string;
             /** @description one of position, url and id */
             position?: number;
@@ -434,7 +435,9 @@ export interface components {
             /** @description a domain whose model fuses; other names are ignored */
             model?: string;
             query: string;
-            documents: (string | Record<string, never>)[];
+            documents: (string | {
+                [key: string]: unknown;
+            })[];
             top_n?: number;
             /** @default false */
             return_documents?: boolean;
@@ -467,10 +470,16 @@ export interface components {
             results: {
                 index: number;
                 relevance_score: number;
-                document?: Record<string, never>;
+                document?: {
+                    [key: string]: unknown;
+                };
             }[];
-            usage: Record<string, never>;
-            meta: Record<string, never>;
+            usage: {
+                [key: string]: unknown;
+            };
+            meta: {
+                [key: string]: unknown;
+            };
         };
         /**
          * @description What a result of a kind has besides, as far as its engine says: numbers are texts too
@@ -745,6 +754,34 @@ export interface components {
             placements: components["schemas"]["Placement"][];
             explanation?: components["schemas"]["Reason"][];
         };
+        /**
+         * @example {
+         *       "query": "vpn",
+         *       "texts": [
+         *         "bread",
+         *         "a vpn"
+         *       ]
+         *     }
+         */
+        TeiRerankRequest: {
+            query: string;
+            texts: string[];
+            /** @default false */
+            return_text?: boolean;
+        };
+        /**
+         * @example [
+         *       {
+         *         "index": 1,
+         *         "score": 1
+         *       }
+         *     ]
+         */
+        TeiRerankResponse: {
+            index: number;
+            score: number;
+            text?: string;
+        }[];
     };
     responses: never;
     parameters: {
@@ -758,10 +795,16 @@ export interface components {
         engines: string;
         /** @description 1 adds each list's weight. */
         explain: 0 | 1;
+        /** @description rrf fuses without the domain's model, for comparison; such searches are not stored. */
+        fusion: "model" | "rrf";
         /** @description BCP 47; all or auto for any. */
         language: string;
         /** @description Results per page. */
         limit: number;
+        /** @description Names of ranking features, TEMPLATE@ENGINE, comma-separated; default: all. */
+        lists: string;
+        /** @description Results of which fewer than this share would be judged relevant are left out. */
+        min_relevance: number;
         /** @description Which page of results. */
         pageno: number;
         /**
@@ -931,6 +974,12 @@ export interface operations {
                 verbatim?: components["parameters"]["verbatim"];
                 /** @description 1 asks for all lists of a domain that selects some. */
                 all_lists?: components["parameters"]["all_lists"];
+                /** @description Names of ranking features, TEMPLATE@ENGINE, comma-separated; default: all. */
+                lists?: components["parameters"]["lists"];
+                /** @description Results of which fewer than this share would be judged relevant are left out. */
+                min_relevance?: components["parameters"]["min_relevance"];
+                /** @description rrf fuses without the domain's model, for comparison; such searches are not stored. */
+                fusion?: components["parameters"]["fusion"];
                 /** @description BCP 47; all or auto for any. */
                 language?: components["parameters"]["language"];
                 /** @description How old results may be. */
@@ -1141,7 +1190,7 @@ export interface operations {
             content: {
                 /**
                  * @example {
-                 *       "search_id": "0123456789abcdef0123456789abcdef",
+                 *       "search_id": "0123456789abcdef0123456789abcdef0123456789abcdef",
                  *       "position": 1
                  *     }
                  */
@@ -1210,15 +1259,14 @@ export interface operations {
             content: {
                 /**
                  * @example {
-                 *       "query": "slow vpn",
-                 *       "documents": [
+                 *       "query": "vpn",
+                 *       "texts": [
                  *         "bread",
                  *         "a vpn"
-                 *       ],
-                 *       "top_n": 1
+                 *       ]
                  *     }
                  */
-                "application/json": components["schemas"]["RerankRequest"];
+                "application/json": components["schemas"]["RerankRequest"] | components["schemas"]["TeiRerankRequest"];
             };
         };
         responses: {
@@ -1229,26 +1277,14 @@ export interface operations {
                 };
                 content: {
                     /**
-                     * @example {
-                     *       "id": "1",
-                     *       "model": "rrf",
-                     *       "results": [
-                     *         {
-                     *           "index": 1,
-                     *           "relevance_score": 1
-                     *         }
-                     *       ],
-                     *       "usage": {
-                     *         "total_tokens": 0
-                     *       },
-                     *       "meta": {
-                     *         "api_version": {
-                     *           "version": "2"
-                     *         }
+                     * @example [
+                     *       {
+                     *         "index": 1,
+                     *         "score": 1
                      *       }
-                     *     }
+                     *     ]
                      */
-                    "application/json": components["schemas"]["RerankResponse"];
+                    "application/json": components["schemas"]["RerankResponse"] | components["schemas"]["TeiRerankResponse"];
                 };
             };
             /** @description What is wrong with the request. */

@@ -16,13 +16,17 @@ export type RerankResponse = Schemas["RerankResponse"];
 export type FeedbackRequest = Schemas["FeedbackRequest"];
 export type FeedbackResponse = Schemas["FeedbackResponse"];
 
-/** A document for an embedded index. Other texts become columns, numbers can order results. */
-export type SourceDocument = { url: string; title?: string; text?: string; [field: string]: string | number | null | undefined };
+/** A document for an embedded index. Other texts become columns, numbers can order results, lists become one text. */
+export type SourceDocument = { url: string; title?: string; text?: string; [field: string]: unknown };
 
-/** The parameters of GET /v1/search/stream, with `query` instead of `q`. */
-export type StreamRequest = Omit<NonNullable<paths["/v1/search/stream"]["get"]["parameters"]["query"]>, "q" | "slots"> & {
-  query?: string;
-  slots?: Record<string, string>;
+type StreamParameters = NonNullable<paths["/v1/search/stream"]["get"]["parameters"]["query"]>;
+
+/** The parameters of GET /v1/search/stream; `query`, `page` and `safe_search` may have their names of a SearchRequest. */
+export type StreamRequest = { [Name in keyof Omit<StreamParameters, "q" | "slots">]?: StreamParameters[Name] | null } & {
+  query?: string | null;
+  page?: number | null;
+  safe_search?: number | null;
+  slots?: Record<string, string> | null;
 };
 
 export type StreamEvent =
@@ -36,6 +40,8 @@ export interface MetafuseOptions {
   key?: string;
   /** Used instead of the global fetch. */
   fetch?: typeof fetch;
+  /** Longest wait for an answer, or for the next part of a stream, in ms; default 30,000, 0 for no limit. */
+  timeout?: number;
 }
 
 export interface CallOptions {

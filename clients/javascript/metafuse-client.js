@@ -16,10 +16,58 @@ export class MetafuseError extends Error {
   }
 }
 
-async function failure(response) {
+/** A text from the server as JSON. */
+function parsed(text) {
+  try {
+    return JSON.parse(text);
+  } catch {
+    throw new MetafuseError("the answer is not JSON; is this a metafuse server?", 0);
+  }
+}
+
+/** What one request waits for: the caller may give it up by `signal`, and no wait is longer than `timeout` ms. */
+class Patience {
+  #control = new AbortController();
+  #outer;
+  #timeout;
+  #giveUp = () => this.#control.abort(this.#outer.reason);
+
+  constructor(timeout, outer) {
+    this.#timeout = timeout;
+    this.#outer = outer;
+    if (outer?.aborted) this.#giveUp();
+    outer?.addEventListener("abort", this.#giveUp, { once: true });
+  }
+
+  get signal() {
+    return this.#control.signal;
+  }
+
+  /** The outcome of a step. What goes wrong in it becomes an error of ours, unless the caller gave the request up. */
+  async wait(step, what) {
+    const late = () => this.#control.abort(new MetafuseError(`${what}: nothing came for ${this.#timeout} ms`, 0));
+    const isLimited = this.#timeout > 0 && this.#timeout < 2 ** 31;
+    const timer = isLimited ? setTimeout(late, this.#timeout) : undefined;
+    try {
+      return await step();
+    } catch (error) {
+      if (this.signal.aborted) throw this.signal.reason;
+      if (error instanceof MetafuseError) throw error;
+      throw new MetafuseError(`${what}: ${error?.cause?.message ?? error?.message ?? error}`, 0);
+    } finally {
+      clearTimeout(timer);
+    }
+  }
+
+  end() {
+    this.#outer?.removeEventListener("abort", this.#giveUp);
+  }
+}
+
+async function failure(response, patience) {
   let text = `${response.status} ${response.statusText}`;
   try {
-    const body = await response.json();
+    const body = parsed(await patience.wait(() => response.text(), "the answer broke off"));
     text = body.detail?.error ?? body.detail ?? body.error?.message ?? body.error ?? text;
   } catch {
     // not JSON: the status is enough
@@ -28,30 +76,21 @@ async function failure(response) {
   return new MetafuseError(String(text), response.status, seconds > 0 ? seconds : undefined);
 }
 
-const isAborted = (error) => error?.name === "AbortError" || error?.name === "TimeoutError";
-
-/** What went wrong between this program and the server, as an error of ours, unless the caller gave the request up. */
-function disconnected(what, error) {
-  return isAborted(error) ? error : new MetafuseError(`${what}: ${error?.cause?.message ?? error?.message ?? error}`, 0);
-}
-
 /** The events of a text/event-stream: {event, data} with parsed JSON. */
-async function* eventsOf(body) {
+async function* eventsOf(body, patience) {
   const decoder = new TextDecoder();
   const reader = body.getReader();
   let text = "";
   try {
     while (true) {
-      const { value, done } = await reader.read().catch((error) => {
-        throw disconnected("the connection was lost", error);
-      });
+      const { value, done } = await patience.wait(() => reader.read(), "the connection was lost");
       text += done ? decoder.decode() : decoder.decode(value, { stream: true });
       for (let end = text.indexOf("\n\n"); end >= 0; end = text.indexOf("\n\n")) {
         const lines = text.slice(0, end).split("\n");
         text = text.slice(end + 2);
         const field = (name) => lines.filter((line) => line.startsWith(`${name}: `)).map((line) => line.slice(name.length + 2)).join("\n");
         const data = field("data");
-        if (data) yield { event: field("event"), data: JSON.parse(data) };
+        if (data) yield { event: field("event"), data: parsed(data) };
       }
       if (done) return;
     }
@@ -80,39 +119,56 @@ function* partsOf(documents) {
   if (part) yield part;
 }
 
+const documentsOf = (domain) => `/v1/documents/${encodeURIComponent(domain)}`;
 const asRequest = (query) => (typeof query === "string" ? { query } : query);
+
+/** Members of POST /v1/search that the parameters of GET /v1/search/stream call otherwise. */
+const streamNames = { query: "q", page: "pageno", safe_search: "safesearch" };
+
+/** A key as it can be sent. The message must not show it. */
+function checkedKey(key) {
+  const trimmed = String(key ?? "").trim();
+  if (/[^\x20-\x7e]/.test(trimmed)) throw new TypeError("the key has characters other than printable ASCII; give the key alone");
+  return trimmed;
+}
 
 export class Metafuse {
   #url;
   #key;
   #fetch;
+  #timeout;
 
   /** @param {import("./metafuse-client").MetafuseOptions} [options] */
-  constructor({ url, key, fetch: ask } = {}) {
+  constructor({ url, key, fetch: ask, timeout = 30_000 } = {}) {
     const here = globalThis.location?.origin;
     if (!url && !here) throw new TypeError("Metafuse needs the server's url, such as http://127.0.0.1:8080");
     this.#url = String(url ?? here).replace(/\/+$/, "");
-    this.#key = key;
+    this.#key = checkedKey(key);
     this.#fetch = ask ?? ((...call) => globalThis.fetch(...call));
+    this.#timeout = timeout;
   }
 
-  async #ask(path, init = {}) {
+  async #ask(path, patience, init = {}) {
     const headers = { ...init.headers };
     if (this.#key) headers.Authorization = `Bearer ${this.#key}`;
-    let response;
-    try {
-      response = await this.#fetch(this.#url + path, { ...init, headers });
-    } catch (error) {
-      throw disconnected(`${this.#url} does not answer`, error);
-    }
-    if (!response.ok) throw await failure(response);
+    const asked = () => this.#fetch(this.#url + path, { ...init, headers, signal: patience.signal });
+    const response = await patience.wait(asked, `${this.#url} does not answer`);
+    if (!response.ok) throw await failure(response, patience);
     return response;
   }
 
-  async #post(path, body, { signal, keepalive } = {}) {
-    const headers = { "Content-Type": "application/json" };
-    const response = await this.#ask(path, { method: "POST", headers, body: JSON.stringify(body), signal, keepalive });
-    return response.json();
+  async #send(method, path, body, { signal, keepalive } = {}, type = "application/json") {
+    const patience = new Patience(this.#timeout, signal);
+    try {
+      const response = await this.#ask(path, patience, { method, headers: { "Content-Type": type }, body, keepalive });
+      return parsed(await patience.wait(() => response.text(), `the answer of ${this.#url} broke off`));
+    } finally {
+      patience.end();
+    }
+  }
+
+  #post(path, body, options) {
+    return this.#send("POST", path, JSON.stringify(body), options);
   }
 
   /**
@@ -126,21 +182,29 @@ export class Metafuse {
   /**
    * Searches and yields a new answer as each list arrives: {event: "partial", ...answer, arrived, wanted}, and at
    * last {event: "final", ...answer}. Throws a MetafuseError where the stream ends otherwise. The query has the
-   * parameters of GET /v1/search/stream; they may also stand among the options.
+   * parameters of GET /v1/search/stream; they may also stand among the options. `query`, `page` and `safe_search` may
+   * have the names that they have in a request to search.
    */
   async *stream(query, { signal, ...members } = {}) {
-    const { query: q, slots = {}, ...rest } = { ...asRequest(query), ...members };
+    const { slots, ...rest } = { ...asRequest(query), ...members };
     const parameters = new URLSearchParams();
-    if (q) parameters.set("q", q);
-    for (const [name, value] of Object.entries(slots)) parameters.set(`slot.${name}`, value);
-    for (const [name, value] of Object.entries(rest)) if (value !== undefined) parameters.set(name, String(value));
-    const response = await this.#ask(`/v1/search/stream?${parameters}`, { signal });
-    for await (const { event, data } of eventsOf(response.body)) {
-      if (event === "error") throw new MetafuseError(data.detail, 503);
-      yield { event, ...data };
-      if (event === "final") return;
+    const set = (name, value) => {
+      if (value !== undefined && value !== null) parameters.set(name, String(value));
+    };
+    for (const [name, value] of Object.entries(slots ?? {})) set(`slot.${name}`, value);
+    for (const [name, value] of Object.entries(rest)) set(streamNames[name] ?? name, value);
+    const patience = new Patience(this.#timeout, signal);
+    try {
+      const response = await this.#ask(`/v1/search/stream?${parameters}`, patience);
+      for await (const { event, data } of eventsOf(response.body, patience)) {
+        if (event === "error") throw new MetafuseError(data.detail, 503);
+        yield { event, ...data };
+        if (event === "final") return;
+      }
+      throw new MetafuseError("the stream ended before its last answer", 0);
+    } finally {
+      patience.end();
     }
-    throw new MetafuseError("the stream ended before its last answer", 0);
   }
 
   /**
@@ -170,19 +234,14 @@ export class Metafuse {
   async addDocuments(domain, documents, { signal } = {}) {
     let stored = 0;
     for (const lines of partsOf(documents)) {
-      const headers = { "Content-Type": "application/x-ndjson" };
-      const response = await this.#ask(`/v1/documents/${encodeURIComponent(domain)}`, { method: "POST", headers, body: lines, signal });
-      stored += (await response.json()).stored;
+      stored += (await this.#send("POST", documentsOf(domain), lines, { signal }, "application/x-ndjson")).stored;
     }
     return stored;
   }
 
   /** Removes documents from a domain's embedded index by their addresses. */
   async removeDocuments(domain, urls, { signal } = {}) {
-    const headers = { "Content-Type": "application/json" };
-    const body = JSON.stringify({ urls });
-    const response = await this.#ask(`/v1/documents/${encodeURIComponent(domain)}`, { method: "DELETE", headers, body, signal });
-    return (await response.json()).removed;
+    return (await this.#send("DELETE", documentsOf(domain), JSON.stringify({ urls }), { signal })).removed;
   }
 
   /** Reports a click or a judgment on a result of the search with this id. */

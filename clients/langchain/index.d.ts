@@ -33,7 +33,8 @@ export interface MetafuseEnsembleRetrieverInput extends BaseRetrieverInput, Meta
 
 /**
  * Asks several retrievers at once and fuses their documents. A retriever that fails is a missing list; if all fail, so
- * does this one. The metadata get `fusion`: rank, score, relative_score, lists, and search_id for feedback.
+ * does this one. The metadata get `fusion`: id (as feedback names it), rank, score, relative_score, lists, and search_id
+ * with a domain that learns.
  */
 export class MetafuseEnsembleRetriever extends BaseRetriever {
   lc_namespace: string[];

@@ -1,26 +1,39 @@
 // LangChain retrievers over a metafuse server: one that searches it, and one that fuses the caller's own retrievers.
-import { createHash } from "node:crypto";
+import { AsyncLocalStorage } from "node:async_hooks";
 import { Document } from "@langchain/core/documents";
 import { BaseRetriever } from "@langchain/core/retrievers";
+import { ensureConfig } from "@langchain/core/runnables";
 import { Metafuse } from "metafuse-client";
+import { fuseRetrieved, idFor } from "metafuse-client/adapters";
+
+/** The signal of each invoke(): LangChain does not pass it on to retrievers. */
+const signals = new AsyncLocalStorage();
+
+/** A retriever whose requests end with the `signal` and the `timeout` of its invoke(). */
+class EndingRetriever extends BaseRetriever {
+  lc_namespace = ["metafuse", "retrievers"];
+
+  async invoke(input, options) {
+    const config = Array.isArray(options) ? options : ensureConfig(options); // one signal for both; a list has callbacks
+    return signals.run(config.signal, () => super.invoke(input, config));
+  }
+}
 
 /** Searches a domain of the server. */
-export class MetafuseRetriever extends BaseRetriever {
+export class MetafuseRetriever extends EndingRetriever {
   static lc_name() {
     return "MetafuseRetriever";
   }
 
-  lc_namespace = ["metafuse", "retrievers"];
-
   /** @param {import("./index.js").MetafuseRetrieverInput} fields */
-  constructor({ url, key, fetch, domain, limit = 10, minRelevance, ...fields } = {}) {
+  constructor({ url, key, fetch, timeout, domain, limit = 10, minRelevance, ...fields } = {}) {
     super(fields);
-    this.client = new Metafuse({ url, key, fetch });
+    this.client = new Metafuse({ url, key, fetch, timeout });
     this.request = { limit, ...(domain && { domain }), ...(minRelevance > 0 && { min_relevance: minRelevance }) };
   }
 
   async _getRelevantDocuments(query) {
-    const answer = await this.client.search({ ...this.request, query });
+    const answer = await this.client.search({ ...this.request, query }, { signal: signals.getStore() });
     return answer.results.map((result) => new Document({
       id: result.url,
       pageContent: result.snippet || result.title,
@@ -37,67 +50,32 @@ export class MetafuseRetriever extends BaseRetriever {
 const namedRetrievers = (retrievers) =>
   Array.isArray(retrievers) ? retrievers.map((retriever, i) => [`list${i}`, retriever]) : Object.entries(retrievers);
 
-const digest = (text) => `sha256:${createHash("sha256").update(text).digest("hex")}`;
-
-/** An id as the server takes it, of 1 to 1,024 bytes: a document's own, or a digest if it has none or a longer one. */
-function idFor(own, text) {
-  const id = String(own ?? "");
-  if (id === "") return digest(text);
-  return Buffer.byteLength(id) > 1024 ? digest(id) : id;
-}
-
 /** Asks several retrievers at once and fuses their documents by a domain's model, or by a method. */
-export class MetafuseEnsembleRetriever extends BaseRetriever {
+export class MetafuseEnsembleRetriever extends EndingRetriever {
   static lc_name() {
     return "MetafuseEnsembleRetriever";
   }
 
-  lc_namespace = ["metafuse", "retrievers"];
-
   /** @param {import("./index.js").MetafuseEnsembleRetrieverInput} fields */
-  constructor({ url, key, fetch, retrievers, domain, method, idKey, limit, ...fields }) {
+  constructor({ url, key, fetch, timeout, retrievers, domain, method, idKey, limit, ...fields }) {
     super(fields);
-    this.client = new Metafuse({ url, key, fetch });
+    this.client = new Metafuse({ url, key, fetch, timeout });
     this.retrievers = namedRetrievers(retrievers ?? []);
     if (this.retrievers.length === 0) throw new TypeError("MetafuseEnsembleRetriever needs retrievers: {NAME: retriever}");
-    this.request = domain ? { domain } : { method: method ?? "rrf" };
+    this.request = { ...(domain ? { domain } : { method: method ?? "rrf" }), ...(limit && { limit }) };
     this.idKey = idKey;
-    this.limit = limit;
-  }
-
-  #idOf(document) {
-    const id = this.idKey ? document.metadata?.[this.idKey] : document.id;
-    return idFor(id, document.pageContent);
   }
 
   async _getRelevantDocuments(query, runManager) {
-    const outcomes = await Promise.allSettled(
-      this.retrievers.map(([name, retriever]) => retriever.invoke(query, { callbacks: runManager?.getChild(name) })));
-    const failures = outcomes.filter((outcome) => outcome.status === "rejected");
-    if (failures.length === outcomes.length) throw failures[0].reason;
-    const documents = new Map();
-    const lists = outcomes.flatMap((outcome, i) => {
-      if (outcome.status === "rejected") return [];
-      const results = outcome.value.map((document) => {
-        const id = this.#idOf(document);
-        if (!documents.has(id)) documents.set(id, document);
-        return id;
-      });
-      return [{ name: this.retrievers[i][0], results }];
+    const signal = signals.getStore();
+    const fused = await fuseRetrieved(this.client, {
+      retrievers: this.retrievers,
+      ask: (retriever, name) => retriever.invoke(query, { callbacks: runManager?.getChild(name), signal }),
+      idOf: (document) => idFor(this.idKey ? document.metadata?.[this.idKey] : document.id, document.pageContent),
+      request: { ...this.request, query },
+      signal,
     });
-    const answer = await this.client.fuse({ ...this.request, query, lists, ...(this.limit && { limit: this.limit }) });
-    return answer.results.map((result) => {
-      const document = documents.get(result.id);
-      return new Document({
-        id: document.id,
-        pageContent: document.pageContent,
-        metadata: {
-          ...document.metadata,
-          fusion: { rank: result.rank, score: result.score, relative_score: result.relative_score, lists: result.lists,
-                    ...(result.relevance !== undefined && { relevance: result.relevance }),
-                    ...(answer.search_id && { search_id: answer.search_id }) },
-        },
-      });
-    });
+    return fused.map(({ item: { id, pageContent, metadata }, fusion }) =>
+      new Document({ id, pageContent, metadata: { ...metadata, fusion } }));
   }
 }

@@ -3,15 +3,30 @@
 import { BaseRetriever } from "@llamaindex/core/retriever";
 import { MetadataMode, TextNode } from "@llamaindex/core/schema";
 import { Metafuse } from "metafuse-client";
+import { fuseRetrieved, idFor } from "metafuse-client/adapters";
 
 const textOf = (query) => (typeof query === "string" ? query : query.map((part) => part.text ?? "").join(" "));
+
+/** What feedback needs is for programs: neither models nor embeddings read it. */
+const unread = (keys) => ({ excludedEmbedMetadataKeys: keys, excludedLlmMetadataKeys: keys });
+
+/** A copy of the caller's node with `fusion` in its metadata. */
+function withFusion(node, fusion) {
+  const { excludedEmbedMetadataKeys, excludedLlmMetadataKeys } = node;
+  return new node.constructor({
+    ...node.toJSON(),
+    metadata: { ...node.metadata, fusion },
+    excludedEmbedMetadataKeys: [...excludedEmbedMetadataKeys, "fusion"],
+    excludedLlmMetadataKeys: [...excludedLlmMetadataKeys, "fusion"],
+  });
+}
 
 /** Searches a domain of the server. */
 export class MetafuseRetriever extends BaseRetriever {
   /** @param {import("./index.js").MetafuseRetrieverOptions} options */
-  constructor({ url, key, fetch, domain, limit = 10, minRelevance } = {}) {
+  constructor({ url, key, fetch, timeout, domain, limit = 10, minRelevance } = {}) {
     super();
-    this.client = new Metafuse({ url, key, fetch });
+    this.client = new Metafuse({ url, key, fetch, timeout });
     this.request = { limit, ...(domain && { domain }), ...(minRelevance > 0 && { min_relevance: minRelevance }) };
   }
 
@@ -21,7 +36,11 @@ export class MetafuseRetriever extends BaseRetriever {
       node: new TextNode({
         id_: result.url,
         text: result.snippet || result.title,
-        metadata: { source: result.url, title: result.title, rank: result.rank, engines: result.engines.join(", ") },
+        metadata: {
+          source: result.url, title: result.title, rank: result.rank, engines: result.engines.join(", "),
+          ...(answer.search_id && { search_id: answer.search_id }),
+        },
+        ...unread(["search_id"]),
       }),
       score: result.relevance ?? result.relative_score,
     }));
@@ -31,27 +50,23 @@ export class MetafuseRetriever extends BaseRetriever {
 /** Asks several retrievers at once and fuses their nodes by a domain's model, or by a method. */
 export class MetafuseFusionRetriever extends BaseRetriever {
   /** @param {import("./index.js").MetafuseFusionRetrieverOptions} options */
-  constructor({ url, key, fetch, retrievers, domain, method, limit }) {
+  constructor({ url, key, fetch, timeout, retrievers, domain, method, limit }) {
     super();
-    this.client = new Metafuse({ url, key, fetch });
+    this.client = new Metafuse({ url, key, fetch, timeout });
     this.retrievers = Object.entries(retrievers ?? {});
     if (this.retrievers.length === 0) throw new TypeError("MetafuseFusionRetriever needs retrievers: {NAME: retriever}");
     this.request = { ...(domain ? { domain } : { method: method ?? "rrf" }), ...(limit && { limit }) };
   }
 
   async _retrieve({ query }) {
-    const outcomes = await Promise.allSettled(this.retrievers.map(([, retriever]) => retriever.retrieve({ query })));
-    const failures = outcomes.filter((outcome) => outcome.status === "rejected");
-    if (failures.length === outcomes.length) throw failures[0].reason;
-    const nodes = new Map();
-    const lists = outcomes.flatMap((outcome, i) => {
-      if (outcome.status === "rejected") return [];
-      for (const { node } of outcome.value) if (!nodes.has(node.id_)) nodes.set(node.id_, node);
-      return [{ name: this.retrievers[i][0], results: outcome.value.map(({ node }) => node.id_) }];
+    const fused = await fuseRetrieved(this.client, {
+      retrievers: this.retrievers,
+      ask: (retriever) => retriever.retrieve({ query }),
+      idOf: ({ node }) => idFor(node.id_, node.getContent(MetadataMode.NONE)),
+      request: { ...this.request, query: textOf(query) },
     });
-    const answer = await this.client.fuse({ ...this.request, query: textOf(query), lists });
-    return answer.results.map((result) => ({
-      node: nodes.get(result.id),
+    return fused.map(({ item: { node }, result, fusion }) => ({
+      node: withFusion(node, fusion),
       score: result.relevance ?? result.relative_score,
     }));
   }
@@ -60,8 +75,8 @@ export class MetafuseFusionRetriever extends BaseRetriever {
 /** Orders nodes by POST /v1/rerank. */
 export class MetafuseRerank {
   /** @param {import("./index.js").MetafuseRerankOptions} options */
-  constructor({ url, key, fetch, domain, topN, minRelevance = 0 } = {}) {
-    this.client = new Metafuse({ url, key, fetch });
+  constructor({ url, key, fetch, timeout, domain, topN, minRelevance = 0 } = {}) {
+    this.client = new Metafuse({ url, key, fetch, timeout });
     this.domain = domain;
     this.topN = topN;
     this.minRelevance = minRelevance;

@@ -58,7 +58,7 @@ async function rerank(node, base, items) {
   const answer = await ask(node, base, "/v1/rerank", {
     query: node.getNodeParameter("query", 0), documents, top_n: node.getNodeParameter("limit", 0, 10), ...(model && { model }) });
   return answer.results.map(({ index, relevance_score }) => ({
-    json: { ...items[index].json, relevance_score }, pairedItem: { item: index } }));
+    ...items[index], json: { ...items[index].json, relevance_score }, pairedItem: { item: index } }));
 }
 
 class Metafuse {

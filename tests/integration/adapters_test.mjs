@@ -16,6 +16,7 @@ for (const [name, folder] of Object.entries(packages)) {
   rmSync(join("node_modules", name), { recursive: true, force: true });
   cpSync(join(clients, folder), join("node_modules", name), { recursive: true });
 }
+const { Metafuse: Client } = await import("metafuse-client");
 const { MetafuseEnsembleRetriever, MetafuseRetriever } = await import("@metafuse/langchain");
 const llama = await import("@metafuse/llamaindex");
 const require = createRequire(import.meta.url);
@@ -28,8 +29,15 @@ const site = createServer((_, response) => {
 });
 await new Promise((resolve) => site.listen(0, "127.0.0.1", resolve));
 const page = `http://127.0.0.1:${site.address().port}/nano`;
-const server = await startServer(`fetch_pages: {allow_private: ["127.0.0.1:${site.address().port}"]}\n`);
+// a server that accepts requests and never answers
+const silent = createServer(() => {});
+await new Promise((resolve) => silent.listen(0, "127.0.0.1", resolve));
+const silentUrl = `http://127.0.0.1:${silent.address().port}`;
+const readable = `fetch_pages: {allow_private: ["127.0.0.1:${site.address().port}"]}\ndefault_domain: software\n`;
+const domains = { rag: "version: 1\ndomain: rag\nlists: [bm25, dense]\n" };
+const server = await startServer(readable, undefined, undefined, domains);
 const url = server.address;
+const client = new Client({ url });
 
 class Fixed extends BaseRetriever {
   lc_namespace = ["test"];
@@ -72,6 +80,21 @@ async function langchain() {
   assert.deepEqual(unnamed.map((document) => document.id), [undefined, undefined, undefined, named.id]);
   await assert.rejects(new MetafuseEnsembleRetriever({ url, retrievers, domain: "none" }).invoke("x"), /no domain "none"/);
   assert.throws(() => new MetafuseEnsembleRetriever({ url, retrievers: {} }), /needs retrievers/);
+
+  // feedback names a document by the id that it was fused by; long queries and lists are cut to what the server takes
+  const many = [named, ...Array.from({ length: 1200 }, (_, i) => new Document({ pageContent: `text ${i}` }))];
+  const learned = new MetafuseEnsembleRetriever({ url, retrievers: { bm25: new Fixed(many) }, domain: "rag" });
+  const learnedOf = await learned.invoke("ö".repeat(3000));
+  assert.equal(learnedOf.length, 1000);
+  for (const { metadata: { fusion } } of learnedOf.slice(0, 2)) {
+    assert.match(fusion.id, /^sha256:/);
+    assert.equal((await client.click(fusion.search_id, { id: fusion.id })).outcome, "recorded");
+  }
+  const hanging = new MetafuseRetriever({ url: silentUrl });
+  await assert.rejects(hanging.invoke("x", { timeout: 100 }), { name: "TimeoutError" });
+  await assert.rejects(hanging.invoke("x", { signal: AbortSignal.timeout(100) }), { name: "TimeoutError" });
+  await assert.rejects(hanging.pipe((found) => found).invoke("x", { timeout: 100 }), { name: "TimeoutError" });
+  await assert.rejects(new MetafuseEnsembleRetriever({ url: silentUrl, retrievers, timeout: 100 }).invoke("x"), /nothing came for 100 ms/);
 }
 
 class FixedNodes extends LlamaRetriever {
@@ -91,6 +114,16 @@ async function llamaindex() {
   const retrievers = { bm25: new FixedNodes(["a", "b"]), dense: new FixedNodes(["b", "c"]) };
   const fused = await new llama.MetafuseFusionRetriever({ url, retrievers }).retrieve({ query: "x" });
   assert.deepEqual(fused.map(({ node }) => node.id_), ["b", "a", "c"]);
+  assert.match(found[0].node.metadata.search_id, /^[0-9a-f]{48}$/);
+  assert.ok(!found[0].node.getContent("LLM").includes("search_id"));
+  const long = "n".repeat(2000);
+  const learned = new llama.MetafuseFusionRetriever({ url, retrievers: { bm25: new FixedNodes([long]) }, domain: "rag" });
+  const [{ node }] = await learned.retrieve({ query: "x" });
+  assert.equal(node.id_, long);
+  assert.ok(node instanceof TextNode && !node.getContent("LLM").includes("fusion"));
+  const { fusion } = node.metadata;
+  assert.equal((await client.click(fusion.search_id, { id: fusion.id })).outcome, "recorded");
+  await assert.rejects(new llama.MetafuseRetriever({ url: silentUrl, timeout: 100 }).retrieve("x"), /nothing came for 100 ms/);
   const nodes = ["Bread is baked.", "A slow VPN gateway.", "Nothing."].map((text) => ({ node: new TextNode({ text }), score: 0 }));
   const rerank = new llama.MetafuseRerank({ url, topN: 2 });
   const ordered = await rerank.postprocessNodes(nodes, { query: "slow vpn" });
@@ -127,9 +160,10 @@ async function n8n() {
   assert.equal(found.length, 2);
   await assert.rejects(run({ operation: "search", query: "nano", minRelevance: 0.5 }, [{ json: {} }]), /400/); // no calibrated model
   assert.ok(found[0].json.url.startsWith("https://") && found[0].pairedItem.item === 0);
-  const items = ["bread", "a slow vpn"].map((text) => ({ json: { text } }));
+  const items = ["bread", "a slow vpn"].map((text) => ({ json: { text }, binary: { file: { data: text } } }));
   const ordered = await run({ operation: "rerank", query: "vpn" }, items);
   assert.deepEqual(ordered.map((item) => item.json.text), ["a slow vpn", "bread"]);
+  assert.deepEqual(ordered.map((item) => item.binary.file.data), ["a slow vpn", "bread"]);
   const [read] = await run({ operation: "read", url: page }, [{ json: {} }]);
   assert.match(read.json.text, /help line/);
   await assert.rejects(run({ operation: "read", url: "http://10.0.0.1/" }, [{ json: {} }]));
@@ -148,4 +182,6 @@ try {
 } finally {
   await server.stop();
   site.close();
+  silent.closeAllConnections();
+  silent.close();
 }

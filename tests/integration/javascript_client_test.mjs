@@ -52,6 +52,46 @@ async function inNode() {
   await assert.rejects(new Metafuse({ url: "http://127.0.0.1:1" }).search("x"), { name: "MetafuseError", status: 0 });
   await assert.rejects(metafuse.search("x", { signal: AbortSignal.abort() }), { name: "AbortError" });
   assert.throws(() => new Metafuse(), /server's url/);
+  const keyed = new Metafuse({ url: server.address, key: "admin-key\n" }); // as it is read from a file
+  assert.equal((await keyed.search("nano")).results.length, 1);
+  assert.throws(() => new Metafuse({ url: "http://a", key: "secret\r\nX: y" }), (error) => !/secret/.test(error.message));
+
+  const large = "x".repeat(24 << 20);
+  await assert.rejects(metafuse.rerank({ query: "x", documents: [large] }), { name: "MetafuseError", status: 413 });
+}
+
+/** Members of a search, in the parameters of a stream. */
+async function streamParameters() {
+  let asked;
+  const fetch = async (url) => {
+    asked = new URL(url).searchParams;
+    return new Response("event: final\ndata: {}\n\n");
+  };
+  const members = { domain: null, limit: null, page: 2, safe_search: 1, explain: false, lists: ["a", "b"], slots: { A: "b", C: null } };
+  for await (const event of new Metafuse({ url: "http://a", fetch }).stream({ query: "x y", ...members })) assert.equal(event.event, "final");
+  assert.equal(String(asked), "slot.A=b&q=x+y&pageno=2&safesearch=1&explain=false&lists=a%2Cb");
+}
+
+/** A server whose answers are not those of metafuse: one that never comes, one that breaks off, and a page. */
+async function strangeAnswers() {
+  const strange = createServer((request, response) => {
+    if (request.url === "/v1/fuse") return;
+    response.writeHead(200, { "Content-Type": "text/html", ...(request.url === "/v1/rerank" && { "Content-Length": 100 }) });
+    response.write("<title>Log in</title>", () => (request.url === "/v1/rerank" ? response.destroy() : response.end()));
+  });
+  await new Promise((resolve) => strange.listen(0, "127.0.0.1", resolve));
+  const metafuse = new Metafuse({ url: `http://127.0.0.1:${strange.address().port}`, timeout: 200 });
+  const ours = { name: "MetafuseError", status: 0 };
+  await assert.rejects(metafuse.fuse([]), { ...ours, message: /nothing came for 200 ms/ });
+  await assert.rejects(metafuse.fuse([], { signal: AbortSignal.timeout(20) }), { name: "TimeoutError" });
+  await assert.rejects(metafuse.rerank({ query: "x", documents: [] }), { ...ours, message: /broke off/ });
+  const notJson = { ...ours, message: /is not JSON/ };
+  await assert.rejects(metafuse.search("x"), notJson);
+  await assert.rejects(metafuse.addDocuments("d", [{ url: "http://a/" }]), notJson);
+  await assert.rejects(metafuse.removeDocuments("d", ["http://a/"]), notJson);
+  await assert.rejects(metafuse.stream("x").next(), ours);
+  strange.closeAllConnections();
+  strange.close();
 }
 
 /** What a stream does that has these pieces and then ends, or breaks. */
@@ -112,13 +152,17 @@ function types() {
     const score: number = fused.results[0].score;
     await metafuse.click(found.search_id ?? "", { id: fused.results[0].id });
     await metafuse.fuse([], { domain: "d", limit: 1 });
+    for await (const event of metafuse.stream("x", { fusion: "rrf", page: 2, domain: null })) event.results;
+    const ordered = await metafuse.rerank({ query: "x", documents: ["a", { text: "b" }], return_documents: true });
+    const text: unknown = ordered.results[0].document?.text;
+    await metafuse.addDocuments("d", [{ url: "http://a/", tags: ["a"], ok: true, pages: 3 }]);
     // @ts-expect-error: no such member
     await metafuse.search({ query: "x", wat: 1 });
     // @ts-expect-error: no such member among the options either
     await metafuse.fuse([], { domian: "d" });
     // @ts-expect-error: limit is a number
     await metafuse.search({ query: "x", limit: "3" });
-    export { urls, score, MetafuseError };
+    export { urls, score, text, MetafuseError };
   `);
   const compilerOptions = { noEmit: true, strict: true, target: "es2022", module: "nodenext", types: [] };
   writeFileSync("typed/tsconfig.json", JSON.stringify({ compilerOptions, files: ["sample.ts"] }));
@@ -193,6 +237,8 @@ async function inChromium() {
 try {
   await inNode();
   await failingStreams();
+  await streamParameters();
+  await strangeAnswers();
   await documentsInParts();
   types();
   await inChromium();

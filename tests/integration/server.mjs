@@ -25,14 +25,15 @@ templates:
 `;
 
 /// in: more - further lines of the server's configuration; host - the address to listen on; documents - [url, title,
-///     text] of each
-export async function startServer(more = "", host = "127.0.0.1", documents = editors) {
+///     text] of each; domains - the texts of further template files, by name
+export async function startServer(more = "", host = "127.0.0.1", documents = editors, domains = {}) {
   const metafuse = process.env.METAFUSE ?? "build/release/metafuse";
   const folder = mkdtempSync(join(tmpdir(), "metafuse-integration-"));
   const digest = (key) => createHash("sha256").update(key).digest("hex");
   mkdirSync(join(folder, "templates"));
   mkdirSync(join(folder, "models"));
   writeFileSync(join(folder, "templates/software.yaml"), templates);
+  for (const [name, text] of Object.entries(domains)) writeFileSync(join(folder, "templates", `${name}.yaml`), text);
   writeFileSync(join(folder, "engines.yaml"), "engines:\n  - {name: local, engine: local, database: local.db}\n");
   writeFileSync(
     join(folder, "metafuse.yaml"),
