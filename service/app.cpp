@@ -79,6 +79,9 @@ DocumentKeeperOptions App::document_options() {
     source_.clear();
     rendered_.clear();
   };
+  out.on_failing = [this](std::size_t indexes) {
+    telemetry_.metrics.set(kFailingIndexes, static_cast<double>(indexes));
+  };
   out.on_settled = [this] { reloader_.reload_soon(); };
   out.on_event = [this](Log::Level level, std::string_view event, JsonObject fields) {
     log().write(level, event, std::move(fields));

@@ -33,7 +33,12 @@ bool store_fails(const Records& records) {
 std::string Operations::troubles() const {
   std::string out;
   if (store_fails(sources_.records))
-    out += "store: does not answer; searches are not stored, feedback is refused\n";
+    out += "store: does not answer or takes no changes; searches are not stored, feedback is refused\n";
+  const Metrics& metrics = sources_.telemetry.metrics;
+  if (const double failing = metrics.gauge(kFailingIndexes); failing > 0)
+    out += fmt::format("indexes: {:.0f} cannot be brought up to date; the log says why\n", failing);
+  if (metrics.gauge(kReloadFailed) > 0)
+    out += "configuration: the last reload was refused, so the settings of before serve; the log says why\n";
   std::size_t broken = 0;
   const auto engines = this->engines();
   for (const fetchers::EngineHealth& engine : engines)

@@ -106,7 +106,8 @@ constexpr FamilyRow kReadings[] = {
      "Seconds by which this machine's clock is ahead of the database's, which decides."},
     {"metafuse_has_duty", "1 if this server deletes, retrains and promotes for all servers of its store."},
     {"metafuse_listens", "1 while the store reports changes; 0 while the server polls for them."},
-    {"metafuse_reload_failed", "1 if the last reload was refused; the log says why."},
+    {kReloadFailed.data(), "1 if the last reload was refused; the log says why."},
+    {kFailingIndexes.data(), "Embedded indexes that cannot be brought up to date; the log says why."},
 };
 
 /// The family of a row, which the first call registers.
@@ -265,14 +266,27 @@ void Metrics::reload(bool is_done) {
   body_->counters.at(kReloads, is_done ? "done" : "refused").Increment();
 }
 
-void Metrics::set(std::string_view reading, double value) {
+namespace {
+
+const FamilyRow& row_of(std::string_view reading) {
   const auto row = std::find_if(std::begin(kReadings), std::end(kReadings),
                                 [&](const FamilyRow& one) { return one.name == reading; });
   require(row != std::end(kReadings), "every reading stands in the table");
+  return *row;
+}
+
+}  // namespace
+
+void Metrics::set(std::string_view reading, double value) {
+  const FamilyRow& row = row_of(reading);
   const std::lock_guard lock(body_->mutex);
-  if (!reading.ends_with("_total")) return body_->gauges.at(*row).Set(value);
-  Counter& total = body_->counters.at(*row);
+  if (!reading.ends_with("_total")) return body_->gauges.at(row).Set(value);
+  Counter& total = body_->counters.at(row);
   total.Increment(value - total.Value());
+}
+
+double Metrics::gauge(std::string_view reading) const {
+  return body_->gauges.at(row_of(reading)).Value();
 }
 
 void Metrics::serves(std::span<const Served> all) {

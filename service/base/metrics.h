@@ -12,6 +12,10 @@
 
 namespace metafuse::service {
 
+/// Gauges that more than one place sets or reads.
+inline constexpr std::string_view kReloadFailed = "metafuse_reload_failed";
+inline constexpr std::string_view kFailingIndexes = "metafuse_indexes_failing";
+
 /// Counters and latencies in Prometheus' text format. Labels hold only names from our own files and tables,
 /// never text from a request. Safe from any thread.
 class Metrics {
@@ -44,6 +48,8 @@ class Metrics {
   void reload(bool is_done);
   /// Sets a gauge, or a counter that is counted elsewhere (its name ends in _total).
   void set(std::string_view reading, double value);
+  /// The value that a gauge was last set to; 0 before that.
+  double gauge(std::string_view reading) const;
   /// The versions of templates and model that serve a domain.
   struct Served {
     std::string domain, templates, model;

@@ -56,7 +56,7 @@ Result<void> Reloader::reload() {
     snapshot_ = next;
   }
   if (options_.on_loaded) options_.on_loaded(*next);
-  options_.telemetry.metrics.set("metafuse_reload_failed", 0);
+  options_.telemetry.metrics.set(kReloadFailed, 0);
   options_.telemetry.log.write(Log::Level::info, "reloaded");
   return {};
 }
@@ -123,7 +123,7 @@ void Reloader::reload_when_wanted() {
       if (done)
         prepare_indexes();
       else
-        options_.telemetry.metrics.set("metafuse_reload_failed", 1);  // the log has the reason
+        options_.telemetry.metrics.set(kReloadFailed, 1);  // the log has the reason
     }
     lock.lock();
   }

@@ -140,10 +140,13 @@ void DocumentKeeper::tick(TimePoint now) {
   for (const auto& [engine, vocabulary] : snapshot->engines.vocabularies)
     indexes.insert(vocabulary->database());
   for (const DocumentsConfig& documents : snapshot->config.documents) indexes.insert(documents.index);
+  std::size_t failing = 0;
   for (const std::string& index : indexes) {
     if (is_stopping_) return;
     keep_up(*snapshot, index, kept(index), now);
+    failing += kept(index).is_failing ? 1 : 0;
   }
+  if (options_.on_failing) options_.on_failing(failing);
 }
 
 void DocumentKeeper::keep_up(const Snapshot& snapshot, const std::string& index, Kept& kept, TimePoint now) {
@@ -165,11 +168,13 @@ void DocumentKeeper::keep_up(const Snapshot& snapshot, const std::string& index,
     if (done) {
       has_changed = has_changed || *done;
       kept.last_failure.clear();
+      kept.is_failing = false;
     } else if (!is_wanted_elsewhere() || done.error().code != Code::try_again) {
       if (kept.last_failure != done.error().text)
         options_.on_event(level_of(done.error()), "index not updated",
                           {{"index", index}, {"reason", done.error().text}});
       kept.last_failure = done.error().text;
+      kept.is_failing = level_of(done.error()) == Log::Level::error;
       kept.rests_until = now + kRestAfterFailure;
     }
   }
@@ -214,6 +219,8 @@ Result<bool> DocumentKeeper::read_folders(const Snapshot& snapshot, const Docume
                       {{"index", documents.index},
                        {"was_version", report.other_version},
                        {"version", fetchers::kIndexVersion}});
+  if (report.was_damaged)
+    options_.on_event(Log::Level::warning, "damaged index built again", {{"index", documents.index}});
   const bool has_changed = !report.is_update || report.added + report.changed + report.removed > 0;
   if (has_changed)
     options_.on_event(Log::Level::info, "documents read",

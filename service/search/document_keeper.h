@@ -30,6 +30,7 @@ namespace metafuse::service {
 struct DocumentKeeperOptions {
   std::function<std::shared_ptr<const Snapshot>()> snapshot;
   std::function<void()> on_changed;  ///< an index is another than before, so cached answers no longer hold
+  std::function<void(std::size_t indexes)> on_failing;  ///< how many cannot be read or brought up to date
   std::function<void()> on_settled;  ///< some time after the last change, to learn the new words
   std::function<void(Log::Level level, std::string_view event, JsonObject fields)> on_event;  ///< for the log
 };
@@ -83,7 +84,8 @@ class DocumentKeeper {
     std::optional<TimePoint> settles_at{};  ///< after a change
     TimePoint rests_until{};                ///< after a failure
     std::string last_failure;
-    std::mutex mutex;  ///< of `added`
+    bool is_failing = false;  ///< seriously: searches find nothing, or nothing new
+    std::mutex mutex;         ///< of `added`
     std::optional<fetchers::AddedDocuments> added;
   };
 

@@ -92,16 +92,14 @@ using detail::CosineLengths;
 using detail::CosineReader;
 
 Error damaged_cosine(const std::string& path) {
-  return fail(Code::bad_data,
-              path + ": the cosine tables are damaged; rebuild the index with `metafuse index --cosine`");
+  return fail(Code::bad_data, path + ": the cosine tables are damaged; " + build_again_with("--cosine"));
 }
 
 Result<std::string> cosine_version(SqliteDatabase& database, const std::string& path) {
   TRY(auto row, database.prepare("SELECT value FROM meta WHERE name='cosine'"));
   TRY(const auto found, row.next());
   if (found) return std::string(found->text(0));
-  return fail(Code::bad_config,
-              path + ": this index has no cosine tables; build it with metafuse index --cosine");
+  return fail(Code::bad_config, path + ": this index has no cosine tables; " + build_again_with("--cosine"));
 }
 
 Result<std::shared_ptr<const CosineLengths>> read_vector_lengths(SqliteDatabase& database,

@@ -26,11 +26,9 @@ double most_weight(const Condition& condition) {
 Result<Expander> Expander::open(SqliteDatabase& database, const std::string& path) {
   TRY(const auto shape, read_list_shape(database));
   if (!shape.keeps_terms)
-    return fail(
-        Code::bad_config,
-        path +
-            ": the index does not keep the words of its documents, which expand: needs; build it with "
-            "metafuse index --expandable");
+    return fail(Code::bad_config,
+                path + ": the index does not keep the words of its documents, which expand: needs; " +
+                    build_again_with("--expandable"));
   Expander expander;
   TRY(expander.terms_, database.prepare("SELECT terms FROM terms WHERE id=?", true));
   TRY(expander.word_, database.prepare("SELECT word FROM list_words WHERE id=?", true));

@@ -104,9 +104,8 @@ Result<ListReader> ListReader::open(SqliteDatabase& database, WordKind kind) {
   TRY(const auto row, summary.next());
   if (!row)
     return fail(Code::bad_config,
-                fmt::format("the index was not built with {0}; build it with metafuse index "
-                            "--tokenizer {0}",
-                            name_of(kind)));
+                fmt::format("the index was not built with {}; {}", name_of(kind),
+                            build_again_with(fmt::format("--tokenizer {}", name_of(kind)))));
   reader.version_ = row->text(0);
   TRY(reader.find_,
       database.prepare("SELECT id, documents FROM list_words INDEXED BY list_words_by_word WHERE kind=? "

@@ -12,13 +12,23 @@
 #include "fetchers/engines/index/word_search.h"
 
 namespace metafuse::fetchers {
+namespace {
+
+constexpr std::string_view kIfDamaged =
+    "delete it and build it again with metafuse index and the options that its engines need (those of "
+    "metafuse "
+    "init: --update --cosine --expandable --embedding lsi); a server that reads its documents does so when "
+    "it "
+    "starts";
+
+}  // namespace
 
 Error not_an_index(const std::string& path, const std::string& why) {
   return fail(Code::bad_data, path + ": not a document index (" + why + "); build one with metafuse index");
 }
 
 Result<SqliteDatabase> open_index_file(const std::string& path) {
-  return SqliteDatabase::open(path, {.if_damaged = "delete it and build it again with metafuse index"});
+  return SqliteDatabase::open(path, {.if_damaged = kIfDamaged});
 }
 
 Result<SqliteDatabase> open_index(const std::string& path, std::int64_t mapped_bytes) {
@@ -31,6 +41,14 @@ Result<SqliteDatabase> open_index(const std::string& path, std::int64_t mapped_b
   TRY_VOID(database->run(fmt::format(
       "PRAGMA locking_mode=EXCLUSIVE; PRAGMA mmap_size={}; PRAGMA cache_size=-4096;", mapped_bytes)));
   return database;
+}
+
+Result<void> check_index(const std::string& path) {
+  TRY(auto database, open_index(path));
+  TRY(auto check, database.prepare("PRAGMA quick_check(1)"));
+  TRY(const auto row, check.next());
+  if (row && row->text(0) == "ok") return {};
+  return fail(Code::bad_data, fmt::format("{}: damaged ({}); {}", path, row ? row->text(0) : "", kIfDamaged));
 }
 
 Result<std::string> index_version(SqliteDatabase& database) {
@@ -148,9 +166,8 @@ Result<WordKind> wanted_kind(const ListShape& shape, const LocalAccess& access) 
   const auto kind = word_kind_of(access.tokenizer);
   if (kind && std::find(shape.kinds.begin(), shape.kinds.end(), *kind) != shape.kinds.end()) return *kind;
   return fail(Code::bad_config,
-              fmt::format("{0}: the index was not built with the tokenizer {1}; build it with "
-                          "metafuse index --tokenizer {1}",
-                          access.database, access.tokenizer));
+              fmt::format("{}: the index was not built with the tokenizer {}; {}", access.database,
+                          access.tokenizer, build_again_with("--tokenizer " + access.tokenizer)));
 }
 
 Result<std::unique_ptr<Connection>> connect(const LocalAccess& access, SharedLengths& lengths) {

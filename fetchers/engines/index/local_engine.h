@@ -31,6 +31,7 @@ struct IndexReport {
   std::size_t dimensions = 0;  ///< of the documents' vectors; 0 if there are none
   std::string language;        ///< of documents that do not state theirs; empty: unknown
   std::string other_version;   ///< of the index that was there and could not be updated for that; else empty
+  bool was_damaged = false;    ///< the index that was there, so that it was built anew
   bool is_update = false;      ///< an existing index was updated
   std::size_t added = 0;       ///< this and the next two: for updates
   std::size_t changed = 0;
@@ -161,6 +162,11 @@ class ShownPages {
  private:
   SqliteStatement page_;
 };
+
+/// Opens an index and reads all of its pages.
+/// errors: those of open_index; bad_data: it is damaged
+/// cost:   reads the file once
+Result<void> check_index(const std::string& path);
 
 /// The error for a file that is not an index.
 /// in:     why - what it lacks

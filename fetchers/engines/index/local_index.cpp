@@ -301,10 +301,15 @@ Result<IndexReport> write_beside(const std::string& database, const std::string&
   if (added_documents) {
     TRY(added, added_documents->since(0));
   }
-  TRY(auto updated, update_copy(database, beside, documents, added, options));
-  if (updated) return std::move(*updated);
+  auto updated = update_copy(database, beside, documents, added, options);
+  const bool is_damaged = !updated && updated.error().code == Code::bad_data;
+  if (!updated && !is_damaged) return updated.error();
+  if (updated && *updated) return std::move(**updated);
+  std::error_code error;
+  if (is_damaged) std::filesystem::remove(beside, error);
   TRY(auto report, build_anew(beside, documents, added, options));
   report.other_version = other_version(database);
+  report.was_damaged = is_damaged;
   return report;
 }
 

@@ -13,6 +13,7 @@
 #include "core/text.h"
 #include "fetchers/engines/index/local_engine.h"
 #include "fetchers/engines/index/vector_index.h"
+#include "fetchers/engines/index/word_lists.h"
 #include "fetchers/engines/vector/vector_rows.h"
 
 namespace metafuse::fetchers {
@@ -23,8 +24,7 @@ using VectorSource = VectorOptions::Source;
 constexpr std::size_t kMaxQueryBytes = 16384;
 
 Error no_vectors(const std::string& path) {
-  return fail(Code::bad_config,
-              path + ": this index has no vectors; build it with metafuse index --embedding lsi");
+  return fail(Code::bad_config, path + ": this index has no vectors; " + build_again_with("--embedding lsi"));
 }
 
 }  // namespace

@@ -52,6 +52,14 @@ Error damaged_lists(std::string_view what) {
   return fail(Code::bad_data, fmt::format("the index's {} are damaged; rebuild the index", what));
 }
 
+std::string build_again_with(std::string_view options) {
+  return fmt::format(
+      "build it again with metafuse index {} and the options that its other engines need (those of metafuse "
+      "init: --update --cosine --expandable --embedding lsi), or delete it if a server reads its documents, "
+      "which then does so when it starts",
+      options);
+}
+
 Result<void> renew_languages(SqliteDatabase& database, const std::string& language) {
   std::map<std::string, std::size_t> languages;
   TRY(auto rows, database.prepare("SELECT language, count(*) FROM pages GROUP BY language"));

@@ -32,6 +32,12 @@ constexpr std::int64_t stored_number(WordKind kind) {
 /// The error for lists that no version of this program wrote.
 Error damaged_lists(std::string_view what);
 
+/// What to do about an index that lacks what an engine needs, or is damaged: each engine needs other options,
+/// and building it with those of one engine would take away what another needs.
+///
+/// in: options - that the engine needs
+std::string build_again_with(std::string_view options);
+
 /// The id of a part of a word's list.
 constexpr std::int64_t part_id(std::int64_t word, std::uint32_t first_window) {
   return word << 22 | static_cast<std::int64_t>(first_window);

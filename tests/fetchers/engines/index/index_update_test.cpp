@@ -10,6 +10,7 @@
 #include <catch2/catch.hpp>
 
 #include "core/sqlite_database.h"
+#include "core/text_file.h"
 #include "tests/support/temporary_folder.h"
 
 using namespace metafuse;
@@ -320,7 +321,7 @@ TEST_CASE("A file that has just changed is read by the next update", "[fetchers]
   CHECK(stamp_of(folder.path("none")).empty());
 }
 
-TEST_CASE("A document's number beyond all lengths is damage and takes no memory",
+TEST_CASE("A document's number beyond all lengths is damage, takes no memory and has the index built again",
           "[fetchers][local][update]") {
   UpdatedFolder files;
   files.write("a.jsonl", line_of("a", "first") + line_of("b", "first"));
@@ -334,8 +335,41 @@ TEST_CASE("A document's number beyond all lengths is damage and takes no memory"
   IndexOptions options;
   options.updates = true;
   const auto report = build_local_index(files.database, {{files.folder.path("pages/")}}, options);
-  REQUIRE(report.has_error());
-  CHECK(report.error().text.find("damaged") != std::string::npos);
+  REQUIRE(report.has_value());
+  CHECK(report->was_damaged);
+  CHECK_FALSE(report->is_update);
+  CHECK(report->documents == 1);
+  const auto next = build_local_index(files.database, {{files.folder.path("pages/")}}, options);
+  REQUIRE(next.has_value());
+  CHECK(next->is_update);
+}
+
+TEST_CASE("An index with damaged pages is found to be, and built again from its files",
+          "[fetchers][local][update]") {
+  UpdatedFolder files;
+  for (int i = 0; i < 300; ++i)
+    files.write(std::to_string(i) + ".jsonl",
+                line_of(std::to_string(i), "first words of " + std::to_string(i)));
+  files.update();
+  REQUIRE(check_index(files.database).has_value());
+  std::string bytes = *read_text(files.database, 100'000'000);
+  REQUIRE(bytes.size() > 20 * 4096);
+  std::fill(bytes.begin() + 8 * 4096, bytes.end(), '\x5A');
+  files.folder.write("damaged", bytes);
+  std::filesystem::rename(files.folder.path("damaged"), files.database);
+  const auto checked = check_index(files.database);
+  REQUIRE(checked.has_error());
+  CHECK(checked.error().code == Code::bad_data);
+  CHECK(checked.error().text.find("delete it and build it again") != std::string::npos);
+  files.write("0.jsonl", line_of("0", "second"));
+  IndexOptions options;
+  options.updates = true;
+  const auto report = build_local_index(files.database, {{files.folder.path("pages/")}}, options);
+  INFO(report.error().text);
+  REQUIRE(report.has_value());
+  CHECK(report->was_damaged);
+  CHECK(report->documents == 300);
+  CHECK(check_index(files.database).has_value());
 }
 
 TEST_CASE("A foreign table in a folder is left out and neither stops an index nor has it built again",
