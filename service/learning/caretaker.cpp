@@ -43,8 +43,8 @@ RetrainOptions retrain_options(const LoadedDomain& domain, const LearningConfig&
   options.training.now = now;
   options.training.clicks.half_life_days = learning.click_half_life_days;
   options.training.features = features_of(domain.domain);
-  options.training.judges = {learning.judge_model, learning.judge_weight, learning.is_judge_only,
-                             learning.is_judge_calibrated};
+  options.training.judges = {std::string(model_name(learning.judge_model)), learning.judge_weight,
+                             learning.is_judge_only, learning.is_judge_calibrated};
   options.prior = domain.prior;
   options.pooled = domain.same_lists;
   if (domain.domain.select) {
@@ -164,6 +164,7 @@ std::chrono::duration<double> Caretaker::until_next_look() const {
 }
 
 void Caretaker::tick(UnixTime now) {
+  options_.store->try_again();
   const auto snapshot = options_.snapshot();
   if (options_.on_asked && now >= next_asked_) {
     next_asked_ = now + kBetweenAsked;

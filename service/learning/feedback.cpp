@@ -163,7 +163,7 @@ Result<FeedbackOutcome> take_feedback(Store& store, const FeedbackRequest& reque
   const bool is_bound = !is_judgment && sender.key.empty() && !rules.secret.empty();
   if (is_bound && !is_delivered_to(rules.secret, request.search, address_prefix(sender.address)))
     return FeedbackOutcome::unknown_search;
-  TRY(const auto search, store.searches.find(request.search, rules.end));
+  TRY(const auto search, store.shown_search(request.search, rules.end));
   if (!search) return FeedbackOutcome::unknown_search;
   const StoredSearch& found = *search;
   const auto& domains = sender.domains;

@@ -145,7 +145,7 @@ Result<std::map<std::string, int>> grades_by(Store& store, std::string_view doma
 Result<std::string> store_grades(Store& store, const JudgmentSource& source, std::string_view search,
                                  const GradesByPosition& grades) {
   if (!is_search_id(search)) return "search_id: send that of the results to judge";
-  TRY(const auto found, store.searches.find(search));
+  TRY(const auto found, store.shown_search(search));
   if (!found || found->domain != source.domain)
     return "search_id: no such search in this domain; ask for the results again";
   std::vector<StoredJudgment> judgments;

@@ -129,6 +129,8 @@ class SqlDatabase {
 
   /// What is wrong with the database, as far as is known; empty if nothing is. Never waits.
   virtual std::string trouble() const { return {}; }
+  /// If changes failed, tries one, so that trouble() ends with its cause even if nothing else is written.
+  virtual void try_again() {}
   /// From now on background work has the time limit of a request, because the process is about to end.
   virtual void hurry() {}
 

@@ -2,13 +2,19 @@
 
 #include <cerrno>
 #include <cstring>
+#include <functional>
 #include <mutex>
+#include <optional>
+#include <string>
+#include <utility>
 #include <vector>
 
 #include <fcntl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "core/atomic_file.h"
+#include "core/digest.h"
 #include "core/keyed_hash.h"
 #include "service/store/sql_database.h"
 #include "service/store/tables.h"
@@ -48,21 +54,31 @@ class Connection final : public SqlSession {
                   : "PRAGMA query_only=ON; PRAGMA wal_autocheckpoint=0");
   }
 
-  Result<void> execute(const char* sql) { return database_.run(sql); }
+  Result<void> execute(const char* sql) { return noted(database_.run(sql)); }
 
   using SqlSession::run;
   Result<void> run(std::string_view sql, std::span<const SqlValue> values, const TakeRow& take) override {
-    TRY(SqliteStatement * statement, prepare(sql));
+    auto prepared = prepare(sql);
+    if (!prepared) return noted(Result<void>(prepared.error()));
+    SqliteStatement* const statement = *prepared;
     for (std::size_t i = 0; i < values.size(); ++i)
       std::visit([&](const auto& value) { statement->bind_at(static_cast<int>(i) + 1, value); }, values[i]);
     std::vector<SqlCell> cells;
-    return statement->for_each_row([&](const SqliteRow& row) -> Result<void> {
+    bool is_refused = false;  // by who takes the rows, not by the database
+    auto done = statement->for_each_row([&](const SqliteRow& row) -> Result<void> {
       if (!take) return {};
       cells.resize(static_cast<std::size_t>(row.columns()));
       for (std::size_t i = 0; i < cells.size(); ++i) cells[i] = sqlite_cell(row, static_cast<int>(i));
-      return take(cells);
+      auto taken = take(cells);
+      is_refused = taken.has_error();
+      return taken;
     });
+    return is_refused ? done : noted(std::move(done));
   }
+
+  /// What the file or the machine made fail since the last call; empty if nothing. A statement that is wrong
+  /// says nothing about them.
+  std::string take_failure() { return std::exchange(failure_, {}); }
 
   // Nothing to do: a writing transaction holds the only writing connection from its start.
   Result<void> lock(std::string_view) override { return {}; }
@@ -70,6 +86,11 @@ class Connection final : public SqlSession {
   std::timed_mutex mutex;
 
  private:
+  Result<void> noted(Result<void> done) {
+    if (!done && done.error().code != Code::internal) failure_ = done.error().text;
+    return done;
+  }
+
   Result<SqliteStatement*> prepare(std::string_view sql) {
     const std::string text(sql);
     if (const auto at = statements_.find(text); at != statements_.end()) return &at->second;
@@ -79,6 +100,7 @@ class Connection final : public SqlSession {
 
   SqliteDatabase database_;
   TextMap<SqliteStatement> statements_;
+  std::string failure_;
 };
 
 class SqliteStore final : public SqlDatabase {
@@ -97,6 +119,7 @@ class SqliteStore final : public SqlDatabase {
       TRY_VOID(writer_.open(path, true));
       TRY_VOID(quick_check(writer_));
       TRY_VOID(claim());
+      file_ = identity_of(path);
     } else if (::access(path.c_str(), R_OK) != 0) {
       return fail(Code::no_input, path + ": " + std::strerror(errno) + "; name the store of a server");
     }
@@ -106,7 +129,20 @@ class SqliteStore final : public SqlDatabase {
 
   Result<void> write(const Transaction& work, Wait wait) override {
     if (!is_serving_) return fail(Code::internal, path_ + ": the store was opened to read");
-    return transact(writer_, "BEGIN IMMEDIATE", work, wait.end);
+    TRY_VOID(check_file());
+    std::int64_t changes = 0;
+    const auto counted = [&](SqlSession& session) -> Result<void> {
+      TRY(const auto before, first_row<std::int64_t>(session, kCountChanges));
+      TRY_VOID(work(session));
+      TRY(changes, first_row<std::int64_t>(session, kCountChanges));
+      changes -= before;
+      return {};
+    };
+    return transact(writer_, "BEGIN IMMEDIATE", counted, wait.end, [&](bool is_done) {
+      std::string failure = writer_.take_failure();
+      // a transaction that changed nothing needs no room on the disk
+      if (!failure.empty() || (is_done && changes > 0)) set_trouble(std::move(failure));
+    });
   }
   /// Background work has its own connection, so that no request waits for it.
   Result<void> read(const Transaction& work, Wait wait) override {
@@ -122,14 +158,63 @@ class SqliteStore final : public SqlDatabase {
     return quick_check(reader_);
   }
 
+  std::string trouble() const override {
+    const std::lock_guard guard(trouble_mutex_);
+    return trouble_;
+  }
+  void try_again() override {
+    if (trouble().empty()) return;
+    // SQLite writes no page whose bytes stay the same
+    const std::string fresh = random_hex(8);
+    const auto change = [&](SqlSession& session) {
+      return session.run(
+          "INSERT INTO meta (name, value) VALUES ('tried', $1) ON CONFLICT (name) DO UPDATE SET value = "
+          "excluded.value",
+          {fresh});
+    };
+    static_cast<void>(write(change, Patience::background));
+  }
+
  private:
+  static constexpr const char* kCountChanges = "SELECT total_changes()";
+  using OnEnd = std::function<void(bool is_done)>;
+  using FileIdentity = std::pair<dev_t, ino_t>;
+
+  void set_trouble(std::string trouble) {
+    const std::lock_guard guard(trouble_mutex_);
+    trouble_ = std::move(trouble);
+  }
+
+  static std::optional<FileIdentity> identity_of(const std::string& path) {
+    struct stat found = {};
+    if (::stat(path.c_str(), &found) != 0) return std::nullopt;
+    return FileIdentity(found.st_dev, found.st_ino);
+  }
+
+  /// What is written into a file that was removed is lost at the end of the process.
+  Result<void> check_file() {
+    if (identity_of(path_) == file_) return {};
+    const std::string trouble = path_ +
+                                ": was removed or replaced while this server used it; restart the server, or "
+                                "put the file back";
+    set_trouble(trouble);
+    return fail(Code::unavailable, trouble);
+  }
+
+  /// in: on_end - called while the connection is still held
   static Result<void> transact(Connection& connection, const char* begin, const Transaction& work,
-                               TimePoint end) {
+                               TimePoint end, const OnEnd& on_end = {}) {
     std::unique_lock guard(connection.mutex, std::defer_lock);
     if (end == TimePoint::max())
       guard.lock();
     else if (!guard.try_lock_until(end))
       return fail(Code::try_again, "the store is busy");
+    auto done = transact_alone(connection, begin, work);
+    if (on_end) on_end(done.has_value());
+    return done;
+  }
+
+  static Result<void> transact_alone(Connection& connection, const char* begin, const Transaction& work) {
     TRY_VOID(connection.execute(begin));
     // also if `work` throws
     struct Rollback {
@@ -165,6 +250,9 @@ class SqliteStore final : public SqlDatabase {
   bool is_serving_;
   std::string path_;
   FileLock lock_;
+  std::optional<FileIdentity> file_;  ///< of the file that is open
+  mutable std::mutex trouble_mutex_;
+  std::string trouble_;
   Connection writer_;
   Connection reader_;
   Connection background_reader_;

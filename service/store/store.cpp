@@ -102,6 +102,13 @@ Result<void> Store::add_batch(const StoreBatch& batch) {
   });
 }
 
+Result<std::optional<StoredSearch>> Store::shown_search(std::string_view id, TimePoint end) {
+  TRY(auto found, searches.find(id, end));
+  if (!found && !trouble().empty())
+    return fail(Code::unavailable, "the store takes no searches now; send this again later");
+  return found;
+}
+
 Result<RemovedCounts> Store::remove_before(UnixTime time) {
   RemovedCounts removed;
   TRY(removed.clicks, remove_in_parts(*database_, "clicks", time, remove_clicks));

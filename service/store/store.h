@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -81,6 +82,13 @@ class Store {
   Result<void> check() { return database_->check(); }
   /// What is wrong with the database, as far as is known, for the log; empty if nothing is. Never waits.
   std::string trouble() const { return database_->trouble(); }
+  /// If changes failed, tries one, so that trouble() ends with its cause even if nothing else is written.
+  void try_again() { database_->try_again(); }
+  /// A search that was shown: as searches.find(), but while the store has trouble, a search that is not there
+  /// may be one that could not be stored.
+  ///
+  /// errors: also unavailable for a search that is not there while the store has trouble
+  Result<std::optional<StoredSearch>> shown_search(std::string_view id, TimePoint end = TimePoint::max());
   /// From now on every wait is short, because the process is about to end.
   void hurry() { database_->hurry(); }
 

@@ -61,7 +61,8 @@ Result<void> prepare_schema(SqlDatabase& database, StoreMode mode) {
   if (mode == StoreMode::serve) TRY_VOID(database.write(make_tables, Patience::migration));
   const auto version =
       database.read_value([](SqlSession& session) { return first_row<std::string>(session, kReadVersion); });
-  if (!version && mode == StoreMode::read)
+  // without the table; a file that cannot be read, or a server that does not answer, has other errors
+  if (!version && mode == StoreMode::read && version.error().code == Code::internal)
     return fail(Code::bad_data, version.error().text + "; this is not a store of metafuse");
   if (!version) return version.error();
   if (*version == kSchemaVersion) return {};

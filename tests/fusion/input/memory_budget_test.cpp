@@ -1,6 +1,5 @@
 #include <algorithm>
 #include <array>
-#include <csignal>
 #include <cstddef>
 #include <set>
 #include <string>
@@ -8,13 +7,13 @@
 #include <vector>
 
 #include <catch2/catch.hpp>
-#include <sys/resource.h>
 
 #include "core/random.h"
 #include "fusion/data/column_file.h"
 #include "fusion/data/thresholds.h"
 #include "fusion/data/training_set.h"
 #include "fusion/input/input_files.h"
+#include "tests/support/full_disk.h"
 #include "tests/support/temporary_folder.h"
 
 using namespace metafuse;
@@ -190,14 +189,10 @@ TEST_CASE("Codes that do not fit on the disk are an error", "[fusion][memory_lim
   input.limit = small_parts(folder);
   const auto set = read_training_set(input);
   REQUIRE(set.has_value());
-  struct rlimit before {};
-  REQUIRE(::getrlimit(RLIMIT_FSIZE, &before) == 0);
-  const auto handler = std::signal(SIGXFSZ, SIG_IGN);
-  const struct rlimit none { 4096, before.rlim_max };
-  REQUIRE(::setrlimit(RLIMIT_FSIZE, &none) == 0);
-  const auto refused = CodedFeatures::make(set->matrix, {});
-  REQUIRE(::setrlimit(RLIMIT_FSIZE, &before) == 0);
-  std::signal(SIGXFSZ, handler);
+  const auto refused = [&] {
+    const test::FullDisk full(4096);
+    return CodedFeatures::make(set->matrix, {});
+  }();
   REQUIRE(!refused.has_value());
   CHECK(refused.error().code == Code::try_again);
 }

@@ -1,7 +1,10 @@
+#include <filesystem>
+
 #include <catch2/catch.hpp>
 
 #include "core/digest.h"
 #include "core/json.h"
+#include "tests/support/full_disk.h"
 #include "tests/support/test_server.h"
 
 using namespace metafuse;
@@ -124,4 +127,30 @@ TEST_CASE("SearXNG's clients find /config and completions and OpenSearch", "[ser
     server.get("/search?q=ada", "X-Forwarded-For: 10.0.0." + std::to_string(i) + "\r\n");
   CHECK(body_in(server.get("/autocompleter?q=ada")) == R"(["ada",["ada lovelace"]])");
   CHECK(body_in(server.get("/opensearch.xml")).find("{searchTerms}") != std::string::npos);
+}
+
+TEST_CASE("On a full disk feedback on a search that was not stored is asked for again",
+          "[service][feedback]") {
+  TestServer server(TestServer::default_answer, store_config());
+  const std::string stored = search_id(server.get("/search?q=ada&format=json&limit=2"));
+  REQUIRE(status_in(server.post("/v1/feedback", "application/json", click(stored, 1))) == 200);
+  std::string refused, grades, ready, metrics;
+  {
+    const FullDisk full(std::filesystem::file_size(server.folder().path("metafuse.db-wal")));
+    const std::string id = search_id(server.get("/search?q=grace&format=json&limit=2"));
+    refused = server.post("/v1/feedback", "application/json", click(id, 1));
+    grades = server.post("/v1/judgments/pages/grades", "application/json",
+                         R"({"search_id":")" + id + R"(","grades":[{"position":1,"grade":2}]})",
+                         "Authorization: Bearer judge-key\r\n");
+    ready = server.get("/readyz");
+    metrics = server.get("/metrics");
+  }
+  CHECK(status_in(refused) == 503);
+  CHECK(refused.find("Retry-After: ") != std::string::npos);
+  CHECK(status_in(grades) == 503);
+  CHECK(ready.find("store: does not answer or takes no changes") != std::string::npos);
+  CHECK(metrics.find("metafuse_store_available 0") != std::string::npos);
+  const std::string id = search_id(server.get("/search?q=hedy&format=json&limit=2"));
+  CHECK(status_in(server.post("/v1/feedback", "application/json", click(id, 1))) == 200);
+  CHECK(server.get("/readyz").find("store:") == std::string::npos);
 }

@@ -1,5 +1,6 @@
 #include <array>
 #include <chrono>
+#include <filesystem>
 #include <fstream>
 #include <string>
 #include <thread>
@@ -14,6 +15,7 @@
 
 #include "core/random.h"
 #include "service/store/store.h"
+#include "tests/support/full_disk.h"
 #include "tests/support/sample_search.h"
 #include "tests/support/temporary_folder.h"
 
@@ -240,4 +242,69 @@ TEST_CASE("A stored search with damaged lists is an error and not a crash", "[se
     REQUIRE(found.has_error());
     CHECK(found.error().code == Code::internal);
   }
+}
+
+TEST_CASE("A store that cannot be written has trouble until it can be, and knows no search for lost",
+          "[service][store]") {
+  const test::TemporaryFolder folder;
+  const std::string path = folder.path("store.db");
+  const auto store = opened_sqlite(path);
+  const StoredSearch stored = sample_search();
+  REQUIRE(store->searches.add({&stored, 1}).has_value());
+  CHECK(store->trouble().empty());
+  StoredSearch lost = sample_search();
+  Code refused{};
+  std::string trouble, after_idle;
+  {
+    const test::FullDisk full(std::filesystem::file_size(path + "-wal"));
+    refused = store->searches.add({&lost, 1}).error().code;
+    trouble = store->trouble();
+    static_cast<void>(store->keep_within(1));  // the search is judged by nobody, but its removal needs room
+    static_cast<void>(store->reset_feedback("shoes", true, true));  // changes nothing, so it succeeds
+    store->try_again();
+    after_idle = store->trouble();
+  }
+  CHECK(refused == Code::try_again);
+  CHECK_FALSE(trouble.empty());
+  CHECK_FALSE(after_idle.empty());
+  CHECK(store->shown_search(lost.id).error().code == Code::unavailable);
+  CHECK(store->shown_search(stored.id)->has_value());
+  store->try_again();
+  CHECK(store->trouble().empty());
+  CHECK_FALSE(store->shown_search(lost.id)->has_value());
+}
+
+TEST_CASE("Nothing is written into the file of a store that was removed", "[service][store]") {
+  const test::TemporaryFolder folder;
+  const std::string path = folder.path("store.db");
+  const auto store = opened_sqlite(path);
+  const StoredSearch search = sample_search();
+  std::filesystem::rename(path, folder.path("away.db"));
+  const auto refused = store->searches.add({&search, 1});
+  REQUIRE(refused.has_error());
+  CHECK(refused.error().code == Code::unavailable);
+  CHECK(refused.error().text.find("was removed or replaced") != std::string::npos);
+  CHECK_FALSE(store->trouble().empty());
+  folder.write("store.db", "another file");
+  CHECK(store->searches.add({&search, 1}).has_error());
+  std::filesystem::rename(folder.path("away.db"), path);
+  CHECK(store->searches.add({&search, 1}).has_value());
+  CHECK(store->trouble().empty());
+}
+
+TEST_CASE("A damaged store is not said to be no store", "[service][store]") {
+  const test::TemporaryFolder folder;
+  const std::string path = folder.path("store.db");
+  opened_sqlite(path);
+  {
+    std::fstream file(path, std::ios::in | std::ios::out | std::ios::binary);
+    file.seekp(4096);
+    file << std::string(8 * 4096, 'Z');
+  }
+  const std::string damaged = refusal(path, StoreMode::read).text;
+  CHECK(damaged.find("malformed; restore it from a backup") != std::string::npos);
+  CHECK(damaged.find("not a store") == std::string::npos);
+  run_sql(folder.path("other.db"), "CREATE TABLE other (a)");
+  CHECK(refusal(folder.path("other.db"), StoreMode::read).text.find("not a store of metafuse") !=
+        std::string::npos);
 }
