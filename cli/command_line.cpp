@@ -282,6 +282,11 @@ Result<std::map<std::string, std::string>> read_settings(const std::string& opti
   return settings;
 }
 
+Result<void> check_utf8(const std::string& what, const std::string& text) {
+  if (first_invalid_utf8(text) == std::string::npos) return {};
+  return fail(Code::usage, fmt::format("{} is not UTF-8: \"{}\"", what, to_valid_utf8(text)));
+}
+
 Result<evaluation::Format> chosen_format(const std::string& name) {
   if (const auto format = evaluation::format_of(name)) return *format;
   return fail(Code::usage,

@@ -115,6 +115,18 @@ void add_report_format(CLI::App& verb, std::string& format);
 Result<std::map<std::string, std::string>> read_settings(const std::string& option,
                                                          const std::vector<std::string>& values);
 
+/// What a check of an option's value found, as a mistake of the command line.
+///
+/// errors: usage
+template <class Value>
+Result<void> check_option(const std::string& option, const Result<Value>& checked) {
+  if (checked) return {};
+  return fail(Code::usage, option + ": " + checked.error().text);
+}
+
+/// errors: usage: a text of the command line that is not UTF-8
+Result<void> check_utf8(const std::string& what, const std::string& text);
+
 /// errors: usage, naming the formats or modes that exist
 Result<evaluation::Format> chosen_format(const std::string& name);
 Result<evaluation::Mode> chosen_mode(const std::string& name);

@@ -21,7 +21,9 @@
 #include "core/json.h"
 #include "core/number.h"
 #include "core/parallel.h"
+#include "core/text.h"
 #include "core/text_file.h"
+#include "fetchers/answers/answer_text.h"
 #include "service/judges/chat_endpoint.h"
 #include "service/judges/judge_pool.h"
 #include "service/judges/judge_report.h"
@@ -190,6 +192,24 @@ void print_run(const service::JudgeRun& run, const JudgeArguments& arguments, st
                              run.cut == 1 ? " was" : "s were");
 }
 
+/// What to do about documents that got no grade; fails if none got one.
+Result<void> explain_refusals(const service::JudgeRun& run, const std::string& answers) {
+  constexpr std::size_t kShownBytes = 200;
+  if (run.refused == 0) return {};
+  const std::string answer =
+      ascii_squeezed(fetchers::printable(truncate_utf8(to_valid_utf8(run.refused_answer), kShownBytes)));
+  const std::string first =
+      run.refused_answer.empty() ? "" : fmt::format("; the first answer without one: \"{}\"", answer);
+  if (run.graded + run.known == 0)
+    return fail(Code::unavailable, fmt::format("the model gave no grade{}; see --print-prompt", first));
+  if (run.refused == run.cut) return {};  // that is asked again
+  std::cerr << fmt::format(
+      "metafuse: {} documents got no grade{}; to have them asked again, remove the lines with "
+      "\"grade\":null from {}\n",
+      run.refused, first, answers);
+  return {};
+}
+
 Result<void> write_grades(const JudgeArguments& arguments, JudgeSetting& setting,
                           const service::JudgePool& pool, const service::JudgeRun& run) {
   const auto batch = service::judgments_of(pool, run, arguments.pool);
@@ -203,12 +223,20 @@ Result<void> write_grades(const JudgeArguments& arguments, JudgeSetting& setting
   if (!run.ended_by.empty())
     std::cerr << fmt::format("metafuse: {}; {} documents are left: run the same command again for more\n",
                              run.ended_by, run.left);
-  return {};
+  return explain_refusals(run, answers_file(arguments, setting.config));
+}
+
+/// Reports and files have the name of a judge on one line.
+Result<void> check_model_name(const std::string& name) {
+  TRY_VOID(check_utf8("--model", name));
+  if (fetchers::printable(name) == name) return {};
+  return fail(Code::usage, "--model: the name contains control characters; leave them out");
 }
 
 Result<void> ask_for_grades(JudgeArguments& arguments) {
   if (arguments.model.url.empty() || arguments.model.model.empty())
     return fail(Code::usage, "give the model's server and name: --endpoint URL --model NAME");
+  TRY_VOID(check_model_name(arguments.model.model));
   TRY(arguments.run.budget, chosen_budget(arguments));
   TRY(const auto prompt, chosen_prompt(arguments));
   TRY(arguments.model.key, chosen_key(arguments));
@@ -255,7 +283,7 @@ Result<void> report_on_judges(const JudgeArguments& arguments) {
   TRY(auto reports, service::judge_reports(*store, options));
   if (!arguments.model.model.empty())
     std::erase_if(reports, [&](const service::JudgeReport& report) {
-      return report.judge != service::model_judge(arguments.model.model);
+      return report.judge != service::model_judge(service::model_name(arguments.model.model));
     });
   if (reports.empty())
     return fail(Code::bad_data, "domain " + options.domain + ": the store has no judgment of " +
@@ -340,7 +368,7 @@ void add_judge(CLI::App& app, Program& program) {
   verb.add_option("--output", a.output, "also write the grades as qrels into this file");
   verb.add_flag("--no-store", a.is_store_left, "do not write the grades into the store, only into --output");
   verb.add_option("--answers", a.answers,
-                  "file that keeps every answer, so that no question is asked twice; default: "
+                  "file that keeps the grade in every answer, so that no question is asked twice; default: "
                   "judge-DOMAIN.jsonl beside the store");
   verb.add_option("--prompt", a.prompt,
                   "file with another prompt, with the gaps {mark}, {query} and {documents}");

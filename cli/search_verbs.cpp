@@ -87,6 +87,8 @@ Result<void> keep_lists(IndexArguments& arguments) {
 
 Result<void> run_index(IndexArguments& arguments) {
   TRY_VOID(fetchers::check_base_url(arguments.options.files.base_url, "--base-url"));
+  if (const std::string& language = arguments.options.language; !language.empty())
+    TRY_VOID(check_option("--language", fetchers::check_language(language)));
   TRY_VOID(choose_embedding(arguments));
   TRY_VOID(keep_lists(arguments));
   if (!arguments.tokenizers.empty()) arguments.options.kinds.clear();
@@ -111,6 +113,7 @@ Result<void> run_index(IndexArguments& arguments) {
     std::cerr << fmt::format(
         "metafuse: the index was one of version {}; it has been built again as version {}\n",
         report.other_version, fetchers::kIndexVersion);
+  if (report.was_damaged) std::cerr << "metafuse: the index was damaged; it has been built again\n";
   print_read_report(report);
   return {};
 }
@@ -194,7 +197,9 @@ Result<service::SearchRequest> request_of(const SearchArguments& arguments) {
   service::SearchRequest request;
   request.domain = arguments.domain;
   for (const std::string& word : arguments.words) request.text += (request.text.empty() ? "" : " ") + word;
+  TRY_VOID(check_utf8("the query", request.text));
   TRY(request.slots.slots, read_settings("--set", arguments.settings));
+  for (const auto& [name, value] : request.slots.slots) TRY_VOID(check_utf8("--set " + name, value));
   if (request.text.empty() == request.slots.slots.empty())
     return fail(Code::usage, "give either a QUERY or --set NAME=VALUE for each slot");
   return request;

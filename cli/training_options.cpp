@@ -273,12 +273,17 @@ void add_store_input(CLI::App& verb, TrainArguments& arguments) {
       "--store", arguments.store, "judgments and clicks of a server: its SQLite file or postgresql://...");
   verb.add_option("--domain", arguments.from_store.domain, "with --store: the domain to learn for")
       ->needs(store);
+  add_config_option(verb, arguments.config,
+                    "with --store: server configuration with the domain, for its rrf_k; default: the one "
+                    "that the other verbs find, if the store is its own");
+  verb.get_option("--config")->needs(store);
   add_defaulted(verb, "--half-life", arguments.from_store.clicks.half_life_days,
                 "with --store: days after which a click counts half")
       ->check(above_zero())
       ->needs(store);
   verb.add_flag("--use-held-out", arguments.from_store.are_held_out_used,
-                "with --store: also learn from the judged queries on which promotions are measured")
+                "with --store: also learn from the judged queries on which promotions are measured; as long "
+                "as fewer than 30 of these are judged, all are learned from without it")
       ->needs(store);
   verb.add_option("--weight", arguments.model_weight,
                   "with --store: also learn from the queries that only this language model judged (see "

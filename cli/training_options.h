@@ -11,6 +11,7 @@
 
 #include <CLI/CLI.hpp>
 
+#include "cli/environment.h"
 #include "core/result.h"
 #include "fusion/input/input_files.h"
 #include "fusion/training/list_ordering.h"
@@ -54,6 +55,7 @@ struct TrainArguments {
   fusion::ValidationOptions validation;  ///< --metric and --patience
   fusion::MemoryLimit memory;            ///< 0 bytes: no limit; without a folder, it is the model's
   std::string store;
+  ConfigChoice config;                       ///< with a store: names the domain's settings
   service::StoreTrainingOptions from_store;  ///< domain, half-life of clicks, held-out queries
   std::string model_weight;                  ///< MODEL=NUMBER, of a language model's judgments
   std::string only_model;                    ///< the language model whose judgments alone count

@@ -8,6 +8,8 @@
 #include <string_view>
 #include <vector>
 
+#include <fmt/format.h>
+
 #include "cli/command_line.h"
 #include "cli/environment.h"
 #include "cli/terminal.h"
@@ -20,8 +22,12 @@
 #include "fusion/training/calibration.h"
 #include "fusion/training/certainty.h"
 #include "fusion/training/registry.h"
+#include "service/learning/judge_grades.h"
 #include "service/learning/judgment_transfer.h"
+#include "service/learning/model_comparison.h"
+#include "service/learning/promotion.h"
 #include "service/learning/store_training.h"
+#include "service/search/search_pipeline.h"
 
 namespace metafuse::cli {
 namespace {
@@ -44,11 +50,12 @@ Result<void> check_store_options(const TrainArguments& arguments, const fusion::
 /// Whose judgments --weight, --only and --calibrate-judge choose.
 Result<service::JudgeChoice> chosen_judges(const TrainArguments& arguments) {
   service::JudgeChoice judges = arguments.from_store.judges;
-  judges.model = arguments.only_model;
+  judges.model = service::model_name(arguments.only_model);
   judges.is_only = !arguments.only_model.empty();
   if (!arguments.model_weight.empty()) {
     const std::size_t sign = arguments.model_weight.rfind('=');
-    judges.model = arguments.model_weight.substr(0, std::min(sign, arguments.model_weight.size()));
+    judges.model = service::model_name(
+        std::string_view(arguments.model_weight).substr(0, std::min(sign, arguments.model_weight.size())));
     const bool has_number =
         sign != std::string::npos &&
         to_double(std::string_view(arguments.model_weight).substr(sign + 1), judges.weight);
@@ -79,6 +86,8 @@ Result<fusion::TrainingSet> read_store(const TrainArguments& arguments, const fu
   TRY_VOID(check_store_options(arguments, input));
   TRY(auto store, service::open_store(arguments.store, service::StoreMode::read));
   TRY(service::StoreTrainingOptions options, store_options(arguments, input));
+  TRY(const std::size_t held_out, service::held_out_queries(*store, options.domain));
+  if (held_out < service::PromotionRules().fewest_queries) options.are_held_out_used = true;
   if (!input.runs.empty()) {
     TRY(const std::string secret, store->privacy.secret());
     TRY(options.offline,
@@ -87,9 +96,43 @@ Result<fusion::TrainingSet> read_store(const TrainArguments& arguments, const fu
   }
   service::StoreTrainingReport report;
   TRY(auto set, service::training_set_from_store(*store, options, &report));
-  if (!report.has_feedback()) return fail(Code::bad_data, report.too_little(options.domain));
+  if (report.is_model_unknown || !report.has_feedback())
+    return fail(Code::bad_data, report.too_little(options.domain));
   std::cerr << report.text() << '\n';
   return set;
+}
+
+bool is_same_store(const std::string& one, const std::string& other) {
+  std::error_code error;
+  return one == other || std::filesystem::equivalent(one, other, error);
+}
+
+/// The domain's k of RRF, with which a server trains: from the named configuration or, if none is named, from
+/// the one that other verbs would find, provided that the store is its own.
+Result<std::optional<double>> rrf_k_of_domain(const TrainArguments& arguments) {
+  const auto file = chosen_config(arguments.config);
+  if (!file) return std::optional<double>();
+  TRY(auto config, read_server_configuration(*file));
+  if (arguments.config.file.empty() && !is_same_store(config.store, arguments.store))
+    return std::optional<double>();
+  config.models.clear();  // a model that cannot be read may be what this training replaces
+  TRY(const auto snapshot, service::load_snapshot(config, engine_loader()));
+  TRY(const service::LoadedDomain* const domain,
+      service::named_domain(*snapshot, arguments.from_store.domain));
+  return std::optional<double>(domain->domain.rrf_k);
+}
+
+/// Lets a learner that uses RRF take the domain's k, unless the user gave one.
+Result<void> take_rrf_k(const fusion::Learner& learner, TrainArguments& arguments) {
+  auto& options = arguments.learner.options;
+  const bool has_k =
+      std::ranges::find(learner.options, "k", &fusion::LearnerOption::name) != learner.options.end();
+  if (arguments.store.empty() || !has_k || options.contains("k")) return {};
+  auto k = rrf_k_of_domain(arguments);
+  if (!k && !arguments.config.file.empty()) return k.error();
+  if (!k) print_warnings({"the domain's rrf_k is not taken from the configuration: " + k.error().text});
+  if (k && *k) options.emplace("k", fmt::format("{}", **k));
+  return {};
 }
 
 /// Whether a trace line belongs to a round that --trace-every selects; learners may report every round.
@@ -333,8 +376,9 @@ Result<void> add_list_choice(const fusion::ListChoiceOptions& options, const fus
   return {};
 }
 
-Result<void> train_in_processes(const TrainArguments& arguments, fusion::Communicator* communicator) {
+Result<void> train_in_processes(TrainArguments arguments, fusion::Communicator* communicator) {
   TRY(const auto learner, chosen_learner(arguments.learner));
+  TRY_VOID(take_rrf_k(*learner, arguments));
   TRY_VOID(check_outputs(arguments));
   TRY_VOID(check_request(arguments, *learner, communicator));
   TRY(const auto resumed, resumed_model(arguments, *learner));

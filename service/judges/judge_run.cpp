@@ -5,6 +5,7 @@
 #include <cmath>
 #include <condition_variable>
 #include <deque>
+#include <map>
 #include <mutex>
 #include <set>
 #include <thread>
@@ -81,6 +82,9 @@ class JudgeWork {
     for (std::thread& thread : threads) thread.join();
     if (error_) return *error_;
     if (strange_ > 0 && !has_chatted_) return no_chat();
+    if (!has_answered_ && !last_failure_.empty() && !run_.is_interrupted)
+      return fail(Code::unavailable, fmt::format("{}; {}", last_failure_, run_.ended_by));
+    TRY_VOID(keep_refusals());
     answer_equal();
     run_.left = total_ - done_;
     run_.requests = spent_.requests;
@@ -133,10 +137,12 @@ class JudgeWork {
   /// has no kept answer are left for the next run.
   void answer_equal() {
     for (const auto& [task, document] : equal_) {
-      const auto twin = kept_.find(digest(task, document));
-      if (!twin) continue;
-      run_.grades[task][document] = twin->grade;
-      ++(twin->grade ? run_.graded : run_.refused);
+      const std::string question = digest(task, document);
+      const auto twin = kept_.find(question);
+      if (!twin && !refusals_.contains(question)) continue;
+      const auto grade = twin ? twin->grade : std::nullopt;
+      run_.grades[task][document] = grade;
+      ++(grade ? run_.graded : run_.refused);
       ++done_;
     }
     if (!equal_.empty()) report();
@@ -229,6 +235,7 @@ class JudgeWork {
         spent = most;
       settle(most, spent);
       if (is_answered) note_size(request.text.size(), spent.input);
+      note_outcome(is_answered, sent ? endpoint_.url() + ": " + sent->trouble : sent.error().text);
       if (!sent) return sent.error();
       if (is_answered) return std::move(sent->answer);
       if (tries == kTriesOfRequest)
@@ -239,6 +246,12 @@ class JudgeWork {
       const int seconds = std::max(sent->retry_after_seconds, 1 << (tries - 1));
       if (options_.pause) options_.pause(std::chrono::seconds(seconds), [this] { return has_ended(); });
     }
+  }
+
+  void note_outcome(bool is_answered, const std::string& trouble) {
+    const std::lock_guard lock(mutex_);
+    has_answered_ = has_answered_ || is_answered;
+    if (!is_answered) last_failure_ = trouble;
   }
 
   std::uint64_t most_input(std::size_t bytes) {
@@ -273,8 +286,10 @@ class JudgeWork {
       return {};
     }
     if (answer->is_cut || (is_last && !answer->content)) return note_refused(batch, answer->is_cut);
-    if (is_last) return keep(batch, 0, std::nullopt);
-    ask_again(batch);
+    if (is_last)
+      refuse(batch, *answer->content);
+    else
+      ask_again(batch);
     return {};
   }
 
@@ -313,14 +328,38 @@ class JudgeWork {
     return {};
   }
 
-  Result<void> keep(const Batch& batch, std::size_t place, std::optional<int> grade) {
+  /// Counts a document as refused whose answer, though it was asked alone, has no grade.
+  void refuse(const Batch& batch, const std::string& answer) {
+    const std::size_t document = batch.documents.front();
+    const std::lock_guard lock(mutex_);
+    if (run_.refused_answer.empty()) run_.refused_answer = answer;
+    refusals_.emplace(digest(batch.task, document), std::pair(batch.task, document));
+    ++run_.refused;
+    ++done_;
+    report();
+  }
+
+  /// Keeps refusals if the model has graded anything. If it has not, its answers may all have the wrong form,
+  /// and should be asked for again when that is mended.
+  Result<void> keep_refusals() {
+    if (run_.graded + run_.known == 0) return {};
+    for (const auto& [question, place] : refusals_)
+      TRY_VOID(keep_line(question, place.first, place.second, std::nullopt));
+    return {};
+  }
+
+  Result<void> keep_line(const std::string& question, std::size_t task, std::size_t document,
+                         std::optional<int> grade) {
+    return kept_.add(
+        {question, endpoint_.model().model, tasks_[task].query, tasks_[task].documents[document], grade});
+  }
+
+  Result<void> keep(const Batch& batch, std::size_t place, int grade) {
     const std::size_t document = batch.documents[place];
-    const JudgeTask& task = tasks_[batch.task];
-    TRY_VOID(kept_.add({digest(batch.task, document), endpoint_.model().model, task.query,
-                        task.documents[document], grade}));
+    TRY_VOID(keep_line(digest(batch.task, document), batch.task, document, grade));
     const std::lock_guard lock(mutex_);
     run_.grades[batch.task][document] = grade;
-    ++(grade ? run_.graded : run_.refused);
+    ++run_.graded;
     ++done_;
     report();
     return {};
@@ -346,6 +385,9 @@ class JudgeWork {
   double tokens_per_byte_ = 0;  ///< the most that a prompt of this run had
   bool is_ended_ = false;
   bool has_chatted_ = false;
+  bool has_answered_ = false;  ///< to any request, in whatever form
+  std::string last_failure_;   ///< of a request that was not answered
+  std::map<std::string, std::pair<std::size_t, std::size_t>> refusals_;  ///< task and document, by question
   std::size_t strange_ = 0;
   std::optional<Error> error_;
   JudgeRun run_;

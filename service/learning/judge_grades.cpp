@@ -39,6 +39,10 @@ bool is_model_judge(std::string_view judge) {
   return judge.starts_with(kModelJudge);
 }
 
+std::string_view model_name(std::string_view name) {
+  return name.substr(is_model_judge(name) ? kModelJudge.size() : 0);
+}
+
 std::vector<JudgedQuery> of_people(std::vector<JudgedQuery> queries) {
   return with_judgments(std::move(queries),
                         [](const StoredJudgment& judgment) { return !is_model_judge(judgment.judge); });

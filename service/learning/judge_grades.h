@@ -24,6 +24,8 @@ inline constexpr int kBestModelGrade = 3;
 /// The judge's name of a language model.
 std::string model_judge(std::string_view model);
 bool is_model_judge(std::string_view judge);
+/// The name of a language model, which may also be given as its judge's.
+std::string_view model_name(std::string_view name);
 
 /// Which judgments become training data. People's always count unless `is_only`.
 struct JudgeChoice {

@@ -194,6 +194,8 @@ class Collector {
     if (judges.model.empty()) return people;
     report_.model = judges.model;
     auto model = of_judge(all, model_judge(judges.model));
+    report_.is_model_unknown = model.empty();
+    if (model.empty()) report_.models = model_judges(all);
     if (judges.is_calibrated) calibrate(people, model);
     if (judges.is_only) people.clear();
     std::vector<JudgedQuery> added;
@@ -418,7 +420,17 @@ class Collector {
 
 }  // namespace
 
+std::string StoreTrainingReport::unknown_model() const {
+  if (!is_model_unknown) return {};
+  std::string names;
+  for (const std::string& judge : models)
+    names += (names.empty() ? "" : ", ") + std::string(model_name(judge));
+  return fmt::format("the store has no judgment of the model {}; {}", model,
+                     names.empty() ? "metafuse judge makes some" : "there are some of " + names);
+}
+
 std::string StoreTrainingReport::too_little(const std::string& domain) const {
+  if (is_model_unknown) return fmt::format("domain {}: {}", domain, unknown_model());
   return fmt::format("domain {}: nothing in the store to learn from ({}); judge or click results first",
                      domain, text());
 }
@@ -426,9 +438,10 @@ std::string StoreTrainingReport::too_little(const std::string& domain) const {
 std::string StoreTrainingReport::text() const {
   std::string of_model;
   if (!model.empty())
-    of_model =
-        fmt::format(", {} judged by the model {} only{}", model_queries, model,
-                    calibrated_by > 0 ? fmt::format(" (calibrated by {} documents)", calibrated_by) : "");
+    of_model = fmt::format(", {} judged by the model {} only{}", model_queries, model,
+                           is_model_unknown    ? " (" + unknown_model() + ")"
+                           : calibrated_by > 0 ? fmt::format(" (calibrated by {} documents)", calibrated_by)
+                                               : "");
   return fmt::format(
       "{} judged queries{}{} and {} clicked searches with {} pairs; held out: {} judged queries, {} clicked "
       "searches; left out: {} with other features, {} of base queries that already have their share; a "

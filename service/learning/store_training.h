@@ -55,6 +55,8 @@ struct StoreTrainingOptions {
 struct StoreTrainingReport {
   std::size_t judged_queries = 0;     ///< learned from, judged by people
   std::string model;                  ///< the language model whose judgments count, too; empty: none
+  bool is_model_unknown = false;      ///< the store has no judgment of it
+  std::vector<std::string> models;    ///< then: whose judgments the store has
   std::size_t model_queries = 0;      ///< learned from, judged by the model only
   std::size_t calibrated_by = 0;      ///< documents whose two grades say how to read the model's grades
   std::size_t offline_queries = 0;    ///< learned from, judged outside of the store
@@ -75,6 +77,8 @@ struct StoreTrainingReport {
   bool has_feedback() const {
     return judged_queries + model_queries + offline_queries + clicked_searches > 0;
   }
+  /// That the store has no judgment of the model, and of which it has some; empty if it has.
+  std::string unknown_model() const;
   /// The sentence for a domain without feedback.
   std::string too_little(const std::string& domain) const;
   /// All of it in one sentence.

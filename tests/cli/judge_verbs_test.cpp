@@ -103,6 +103,12 @@ TEST_CASE("A model's judgments train only on request", "[cli][judge]") {
   CHECK(only.status == 0);
   CHECK(has(only.err, "2 judged by the model m only"));
   CHECK(train({"--weight", "m=0.5"}).status == 0);
+  CHECK(has(train({"--weight", "model:m=0.5"}).err, "2 judged by the model m only"));
+  for (const auto& [option, value] : {std::pair{"--only", "nosuch"}, std::pair{"--weight", "nosuch=1"}}) {
+    const auto wrong = train({option, value});
+    CHECK(wrong.status == 65);
+    CHECK(has(wrong.err, "no judgment of the model nosuch; there are some of m\n"));
+  }
   CHECK(train({"--weight", "m=0.5", "--calibrate-judge"}).status == 0);
   CHECK(has(train({"--weight", "m"}).err, "--weight takes MODEL=NUMBER"));
   CHECK(has(train({"--weight", "m=-1"}).err, "--weight takes MODEL=NUMBER"));
@@ -175,6 +181,50 @@ TEST_CASE("A budget ends the verb judge and the next run continues", "[cli][judg
   const auto second = drinks.judge(drinks.asking({"--queries", drinks.queries()}));
   CHECK(has(second.out, "2 known before"));
   CHECK(has(second.out, "0 left"));
+}
+
+TEST_CASE("A model that gives no grade at all is an error that shows its answer", "[cli][judge]") {
+  const Drinks drinks;
+  const ChatServer chatty([](const std::string&) { return test::Said{"I think\nthe grade is 3"}; });
+  const std::vector<std::string> asking = {"--endpoint", chatty.url(), "--model",
+                                           "m",          "--queries",  drinks.queries()};
+  const auto wrong = drinks.judge(asking);
+  CHECK(wrong.status == 69);
+  CHECK(has(wrong.err, "the model gave no grade; the first answer without one: \"I think the grade is 3\""));
+  REQUIRE(drinks.judge(drinks.asking({"--queries", drinks.queries()})).status == 0);
+  drinks.folder.write("pages/new.md", "# New\nwater of a spring\n");
+  REQUIRE(run_metafuse({"index", "--update", "--database", drinks.folder.path("mine/index.db"), "--base-url",
+                        "https://drinks.example/", drinks.folder.path("pages")})
+              .status == 0);
+  const auto some = drinks.judge(asking);
+  CHECK(some.status == 0);
+  CHECK(has(some.err, "remove the lines with \"grade\":null from"));
+  const auto named =
+      drinks.judge({"--endpoint", chatty.url(), "--model", "a b\nc", "--queries", drinks.queries()});
+  CHECK(named.status == 64);
+  CHECK(has(named.err, "control characters"));
+}
+
+TEST_CASE("Training by hand uses the domain's own k and every judgment while they are few",
+          "[cli][judge][train]") {
+  const Drinks drinks;
+  REQUIRE(drinks.judge(drinks.asking({"--queries", drinks.queries()})).status == 0);
+  const std::string train = " train --store metafuse.db --domain drinks --only m --model m.json ";
+  const auto k_of = [&](const std::string& more) {
+    const auto done =
+        test::run_command({"sh", "-c",
+                           "cd '" + drinks.folder.path("mine") +
+                               "' && unset METAFUSE_CONFIG && " METAFUSE_EXECUTABLE + train + more});
+    INFO(done.err);
+    REQUIRE(done.status == 0);
+    CHECK(has(done.err, "held out: 0 judged queries"));
+    const auto model =
+        parse_json(read_text(drinks.folder.path("mine/m.json"), 1'000'000).value(), "model").value();
+    return model.at("body").at("k").to_number<double>();
+  };
+  CHECK(k_of("--learner reciprocal-ranks") == 3);
+  CHECK(k_of("--learner reciprocal-ranks --config metafuse.yaml") == 3);
+  CHECK(k_of("--learner reciprocal-ranks --k 20") == 20);
 }
 
 TEST_CASE("The shipped prompt is printed to be edited", "[cli][judge]") {

@@ -129,6 +129,50 @@ TEST_CASE("An answer that cannot be read is asked again once then alone then ref
   CHECK(again->requests == 0);
 }
 
+TEST_CASE("Answers of a model that graded nothing are told and asked for again", "[service][judges]") {
+  const ChatServer chatty([](const std::string&) { return Said{"I think the grade is 3"}; });
+  Bench bench;
+  const auto run = bench.run(chatty.url(), tasks_of({"good", "bad", "good"}));
+  REQUIRE(run.has_value());
+  CHECK(run->refused == 3);
+  CHECK(run->left == 0);
+  CHECK(run->refused_answer == "I think the grade is 3");
+  ChatServer mended(honest_model);
+  const auto again = bench.run(mended.url(), tasks_of({"good", "bad", "good"}));
+  CHECK(again->grades.at(0) == Grades{3, 0, 3});
+  CHECK(again->refused_answer.empty());
+  // a model that has graded others is not asked again for what it refuses
+  const auto more = bench.run(chatty.url(), tasks_of({"good", "new"}));
+  CHECK(more->refused == 1);
+  CHECK(bench.run(mended.url(), tasks_of({"good", "new"}))->requests == 0);
+}
+
+TEST_CASE("A budget spent on an endpoint that never answered is the endpoint's failure",
+          "[service][judges]") {
+  std::string url;
+  {
+    const ChatServer server(honest_model);
+    url = server.url();
+  }
+  for (const unsigned parallel : {1U, 4U}) {
+    Bench bench;
+    bench.options.parallel = parallel;
+    bench.options.budget.requests = 1;
+    const auto run = bench.run(url, tasks_of({"good", "bad", "fair"}));
+    REQUIRE(run.has_error());
+    CHECK(run.error().code == Code::unavailable);
+    CHECK(holds(run.error().text, "is the model's server running"));
+  }
+  const ChatServer busy([](const std::string&) { return Said{"", 503, "{}"}; });
+  Bench bench;
+  bench.options.budget.requests = 2;
+  const auto run = bench.run(busy.url(), tasks_of({"good", "bad"}));
+  REQUIRE(run.has_error());
+  CHECK(run.error().code == Code::unavailable);
+  CHECK(holds(run.error().text, "503"));
+  CHECK(holds(run.error().text, "; the budget of 2 requests is used up"));
+}
+
 TEST_CASE("An answer that was cut off is asked again only by the next run", "[service][judges]") {
   const auto cut = [](const std::string& content) {
     return Said{"", 200,
