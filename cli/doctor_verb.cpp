@@ -19,9 +19,11 @@
 #include "cli/environment.h"
 #include "cli/terminal.h"
 #include "cli/verbs.h"
+#include "core/atomic_file.h"
 #include "fetchers/definition/engine_file.h"
 #include "fetchers/engines/index/local_engine.h"
 #include "service/config/snapshot.h"
+#include "service/store/store.h"
 
 namespace metafuse::cli {
 namespace {
@@ -45,21 +47,55 @@ struct Check {
   std::function<Result<std::string>()> look;
 };
 
-/// in: is_folder - whether the path is the folder itself; else it is a file in it
-Result<std::string> look_at_folder(const std::string& path, const char* key, bool is_folder = false) {
-  if (path.empty() || path.starts_with("postgresql://")) return std::string("none in this configuration");
-  const fs::path parent = fs::path(path).has_parent_path() ? fs::path(path).parent_path() : fs::path(".");
-  const fs::path folder = is_folder ? fs::path(path) : parent;
+/// Whether files can be written into a folder.
+Result<void> check_folder(const fs::path& folder, const char* key) {
   std::error_code error;
+  if (!fs::exists(folder, error))
+    return fail(Code::no_input, fmt::format("{0}: the folder does not exist; make it: mkdir -p {1}",
+                                            folder.string(), shell_word(folder.string())));
   if (!fs::is_directory(folder, error))
-    return fail(Code::no_input, fmt::format("{}: the folder does not exist; make it: mkdir -p {}", path,
-                                            shell_word(folder.string())));
+    return fail(Code::no_input,
+                fmt::format("{}: is not a folder; move it away, or change `{}` in the configuration",
+                            folder.string(), key));
   if (::access(folder.c_str(), W_OK | X_OK) != 0)
     return fail(Code::no_input,
                 fmt::format("{}: this user may not write there; change the owner, or `{}` in the "
                             "configuration",
                             folder.string(), key));
-  return path;
+  return {};
+}
+
+Result<std::string> look_at_models(const std::string& folder) {
+  if (folder.empty()) return std::string("none in this configuration");
+  TRY_VOID(check_folder(folder, "models"));
+  return folder;
+}
+
+/// Reads an existing store as a server would, and changes nothing.
+Result<void> check_store_file(const std::string& path, const std::string& secret_file) {
+  std::error_code error;
+  const std::string secret = secret_file.empty() ? path + ".secret" : secret_file;
+  if (fs::exists(path + ".lock", error))
+    TRY_VOID(FileLock::take(path + ".lock",
+                            "another server uses this store; if it is not the one of this configuration, "
+                            "stop it, or change `store`"));
+  if (fs::file_size(path, error) == 0 || error) return {};  // made at the first start
+  TRY(const auto store, service::open_store(path, service::StoreMode::read, secret_file));
+  TRY_VOID(store->check());
+  if (fs::exists(secret, error)) TRY_VOID(store->privacy.secret());
+  return {};
+}
+
+Result<std::string> look_at_store(const service::ServerConfig& config) {
+  if (config.store.empty()) return std::string("none in this configuration");
+  if (service::is_postgres_url(config.store)) {
+    TRY_VOID(service::open_postgres(config.store));
+    return std::string("PostgreSQL answers");
+  }
+  const fs::path folder = fs::path(config.store).parent_path();
+  TRY_VOID(check_folder(folder.empty() ? fs::path(".") : folder, "store"));
+  TRY_VOID(check_store_file(config.store, config.store_secret));
+  return config.store;
 }
 
 Result<std::string> look_at_port(const service::ServerConfig& config) {
@@ -101,9 +137,7 @@ Result<std::string> look_at_indexes(const service::ServerConfig& config) {
       if (const std::string index = index_of(engine); !index.empty() && !engine.is_disabled)
         indexes.insert(index);
   }
-  for (const std::string& index : indexes) {
-    TRY_VOID(fetchers::open_index(index));
-  }
+  for (const std::string& index : indexes) TRY_VOID(fetchers::check_index(index));
   return indexes.empty() ? std::string("none in this configuration")
                          : fmt::format("{} can be searched", indexes.size());
 }
@@ -170,8 +204,8 @@ Result<void> run_doctor(const DoctorArguments& arguments) {
        }},
       {"indexes", [&] { return look_at_indexes(config); }},
       {"files", [&] { return look_at_shared_files(config); }},
-      {"store", [&] { return look_at_folder(config.store, "store"); }},
-      {"models", [&] { return look_at_folder(config.models, "models", true); }},
+      {"store", [&] { return look_at_store(config); }},
+      {"models", [&] { return look_at_models(config.models); }},
       {"port", [&] { return look_at_port(config); }},
       {"open files", [&] { return look_at_open_files(config); }},
       {"clock", [] { return look_at_clock(); }},

@@ -297,8 +297,10 @@ Result<void> run_margins(const MarginsArguments& arguments) {
   TRY(const auto model, fusion::read_model(arguments.model));
   const fusion::SumRanker* sum = model.ranker->sum();
   if (sum == nullptr || sum->rankings() == nullptr)
-    return fail(Code::usage, arguments.model + ": the learner " + model.learner +
-                                 " does not add up thresholded features, so its model has no margins");
+    return fail(Code::usage,
+                arguments.model + ": the learner " + model.learner +
+                    " does not add up thresholded features, so its model has no margins; train one "
+                    "with --learner rankboost");
   fusion::TrainingInput input = arguments.input;
   input.expected = model.features;
   TRY(const auto set, fusion::read_training_set(input));

@@ -377,10 +377,10 @@ Result<void> complete_arguments(InitArguments& a) {
   }
   TRY_VOID(ask_what_to_search(a));
   TRY_VOID(check_documents(a));
-  TRY_VOID(service::parse_listen(a.listen));
+  TRY_VOID(check_option("--listen", service::parse_listen(a.listen)));
   if (!service::is_domain_name(a.domain))
     return fail(Code::usage, fmt::format("--domain \"{}\": 1 to 64 characters of a-z, 0-9 and -", a.domain));
-  if (!a.language.empty()) TRY_VOID(fetchers::check_language(a.language));
+  if (!a.language.empty()) TRY_VOID(check_option("--language", fetchers::check_language(a.language)));
   return {};
 }
 

@@ -1,6 +1,7 @@
 #include "fusion/training/list_worth.h"
 
 #include <algorithm>
+#include <cmath>
 #include <functional>
 #include <map>
 #include <numeric>
@@ -203,8 +204,9 @@ std::string to_table(const ListReport& report) {
   if (report.dispensable == 0)
     return out + fmt::format("\nno list could go for {} or less\n", report.most_loss);
   const ListsLeft& last = report.steps[report.dispensable - 1];
-  return out + fmt::format("\nthe first {} of them could go: {} would be {:.4f}, {:.4f} less\n",
-                           report.dispensable, report.measure, last.value, last.loss);
+  return out + fmt::format("\nthe first {} of them could go: {} would be {:.4f}, {:.4f} {}\n",
+                           report.dispensable, report.measure, last.value, std::abs(last.loss),
+                           last.loss < 0 ? "more" : "less");
 }
 
 Json to_json(const ListReport& report) {

@@ -165,9 +165,11 @@ void add_priors(Snapshot& snapshot) {
     for (const auto& [other, loaded] : snapshot.domains)
       if (other != name && loaded.model && loaded.model->ranker->sum() != nullptr)
         sources.push_back({other, &*loaded.model});
-    for (const auto& [other, loaded] : snapshot.domains)
-      if (other != name && !domain.domain.templates.empty() && asks_lists_of(loaded, domain))
-        domain.same_lists.push_back(other);
+    for (const auto& [other, loaded] : snapshot.domains) {
+      if (other == name || domain.domain.templates.empty() || !asks_lists_of(loaded, domain)) continue;
+      domain.same_lists.push_back(other);
+      if (loaded.model && loaded.model->ranker->sum() == nullptr) domain.no_sums.push_back(other);
+    }
     if (auto prior = fusion::prior_of(sources, features_of(domain.domain)))
       domain.prior = std::make_shared<const fusion::Prior>(std::move(*prior));
   }

@@ -108,6 +108,8 @@ struct LoadedDomain {
   std::shared_ptr<const fusion::Prior> prior = {};
   /// Names of the other domains that ask all its lists, if it may learn from them.
   std::vector<std::string> same_lists = {};
+  /// Those of them whose models, such as trees, are no sum over lists, so that no prior is made of them.
+  std::vector<std::string> no_sums = {};
   bool is_model_prior = false;             ///< `model` is made of `prior`, because there is none of its own
   bool is_model_left_out = false;          ///< the domain has a model, but this search asked for RRF
   std::optional<Challenger> challenger;    ///< loaded only while searches are interleaved

@@ -312,6 +312,7 @@ Result<SearchOfImport> search_of_import(Store& store, const JudgmentSource& sour
   search.domain = std::string(source.domain);
   search.query = digest;
   search.slots = words;
+  for (auto& [name, value] : search.slots.slots) value = std::string(trimmed(value));
   search.at = source.now;
   search.times = 0;
   fit_to_limits(search);
@@ -325,6 +326,8 @@ Result<ImportedJudgments> import_judgments(Store& store, const JudgmentSource& s
                                            const std::vector<ImportedQuery>& queries,
                                            const StoreIdentity& identity) {
   ImportedJudgments report;
+  std::set<std::string> digests;  // several forms of one query are one
+  std::set<std::pair<std::string, std::string>> graded;
   for (const ImportedQuery& query : queries) {
     const std::string digest =
         query.digest.empty() ? query_digest(identity.secret, source.domain, query.slots, identity.plain_slot)
@@ -337,10 +340,12 @@ Result<ImportedJudgments> import_judgments(Store& store, const JudgmentSource& s
       judgments.push_back({std::string(source.domain), digest, stored_document(identity, document),
                            std::string(source.judge), grade, search.id, source.now});
     TRY_VOID(store.judgments.set(judgments));
-    ++report.queries;
-    report.judgments += judgments.size();
-    report.without_search += search.has_lists || judgments.empty() ? 0 : 1;
+    for (const StoredJudgment& judgment : judgments) graded.emplace(digest, judgment.document);
+    const bool is_new = digests.insert(digest).second;
+    report.without_search += !is_new || search.has_lists || judgments.empty() ? 0 : 1;
   }
+  report.queries = digests.size();
+  report.judgments = graded.size();
   return report;
 }
 

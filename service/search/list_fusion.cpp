@@ -244,6 +244,9 @@ void note_method(const LoadedDomain& domain, FusionNote& note) {
   if (domain.is_model_left_out) return;
   note.notice = "domain " + domain.domain.name +
                 " has no trained model; results are fused by reciprocal rank fusion (RRF)";
+  if (!domain.no_sums.empty())
+    note.notice += fmt::format("; what {} learned is no sum over lists, so it cannot be used here",
+                               fmt::join(domain.no_sums, ", "));
 }
 
 }  // namespace

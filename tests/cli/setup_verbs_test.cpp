@@ -7,6 +7,7 @@
 #include <sys/socket.h>
 
 #include "core/text_file.h"
+#include "service/store/store.h"
 #include "tests/support/command.h"
 #include "tests/support/wire_server.h"
 
@@ -217,7 +218,7 @@ TEST_CASE("The verb init sets up search servers and databases and document vecto
   }
   const auto unknown =
       run_metafuse({"init", folder.path("other"), "--documents", folder.path("pages"), "--language", "xx"});
-  CHECK(unknown.status == 78);
+  CHECK(unknown.status == 64);
   CHECK(unknown.err.find("there is no language \"xx\"") != std::string::npos);
   CHECK_FALSE(std::filesystem::exists(folder.path("other")));
 }
@@ -335,6 +336,64 @@ TEST_CASE("The verb doctor approves a good installation and explains a bad one",
   folder.write("my search/index.db", "");
   const auto empty = run_in(folder.path("my search"), here);
   CHECK(empty.out.find("index.db: not a document index") != std::string::npos);
+}
+
+TEST_CASE("The verb doctor finds what would keep the server from its store or its index", "[cli][doctor]") {
+  const TemporaryFolder folder;
+  make_search(folder);
+  const auto told = [&](const std::string& part) {
+    const auto done =
+        run_in(folder.path("my search"), "METAFUSE_LISTEN=127.0.0.1:0 " METAFUSE_EXECUTABLE " doctor");
+    INFO(done.out);
+    CHECK(done.status == (part.empty() ? 0 : 69));
+    CHECK(done.out.find(part) != std::string::npos);
+  };
+  const std::string store = folder.path("my search/metafuse.db");
+  told("");
+  {
+    const auto opened = service::open_store(store);
+    REQUIRE(opened.has_value());
+    REQUIRE((*opened)->privacy.secret().has_value());
+    told("metafuse.db.lock: another server uses this store");
+  }
+  told("");
+  const std::string secret = *read_text(store + ".secret", 100);
+  folder.write("my search/metafuse.db.secret", "short\n");
+  told("has no secret of 64 hexadecimal digits");
+  folder.write("my search/metafuse.db.secret", secret);
+  folder.write("my search/metafuse.db", "junk of some kind");
+  told("metafuse.db: file is not a database");
+  std::filesystem::remove(store);
+  std::filesystem::remove_all(folder.path("my search/models"));
+  folder.write("my search/models", "a file");
+  told("models: is not a folder");
+  std::filesystem::remove(folder.path("my search/models"));
+  std::filesystem::create_directory(folder.path("my search/models"));
+  const std::string index = folder.path("my search/index.db");
+  std::string bytes = *read_text(index, 100'000'000);
+  std::fill(bytes.begin() + static_cast<std::ptrdiff_t>(bytes.size() / 2), bytes.end(), 'Z');
+  folder.write("my search/index.db", bytes);
+  told("delete it and build it again with metafuse index and the options that its engines need");
+}
+
+TEST_CASE("A wrong value on the command line is a mistake of usage in every verb", "[cli]") {
+  const TemporaryFolder folder;
+  make_search(folder);
+  const std::string pages = folder.path("pages");
+  for (const std::vector<std::string>& words :
+       {std::vector<std::string>{"init", folder.path("new"), "--documents", pages, "--listen", "nonsense"},
+        {"init", folder.path("new"), "--documents", pages, "--language", "xx"},
+        {"index", "--database", folder.path("i.db"), "--language", "zz", pages},
+        {"search", "--config", folder.path("my search/metafuse.yaml"),
+         "te\xff"
+         "a"},
+        {"search", "--config", folder.path("my search/metafuse.yaml"), "--set",
+         "QUERY=te\xff"
+         "a"}}) {
+    const auto done = run_metafuse(words);
+    INFO(words.front() << ": " << done.err);
+    CHECK(done.status == 64);
+  }
 }
 
 TEST_CASE("Shell completions have every verb and all named values", "[cli][completion]") {

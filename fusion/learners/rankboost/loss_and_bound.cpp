@@ -293,9 +293,9 @@ std::string generalisation_text(const JsonObject& training, std::uint64_t featur
   if (!training.contains("crucial_pairs")) return {};
   const JsonMembers record(training);
   const JsonMembers single = record.inner("single_bipartite");
-  if (!single.is_object()) return "theorem 3 does not apply: feedback is a sum over queries\n";
+  if (!single.is_object()) return {};  // as usual: feedback is a sum over queries
   if (record.inner("options").text_or_empty("weak_ranking") == "value")
-    return "theorem 3 does not apply: the weak rankings are not {0, 1}-valued\n";
+    return "theorem 3 (Freund et al. 2003) does not apply: the weak rankings are not {0, 1}-valued\n";
   const auto below = count_of(single.number_or("below"));
   const auto above = count_of(single.number_or("above"));
   const auto rounds = count_of(record.number_or("rounds"));
@@ -304,8 +304,10 @@ std::string generalisation_text(const JsonObject& training, std::uint64_t featur
       std::max(2.0, std::floor(std::log2(2.0 * static_cast<double>(features) * (documents + 1.0))));
   const double bound = generalisation_bound(d, rounds, below, above, kDelta);
   return fmt::format(
-      "theorem 3: |training error - true error| <= {:.4g}{} (d {:.0f}, m {}, n {}, delta {:.2g})\n", bound,
-      bound >= 1.0 ? ", vacuous" : "", d, below, above, kDelta);
+      "theorem 3 (Freund et al. 2003): |training error - true error| <= {:.4g}{} (d {:.0f}, m {}, n {}, "
+      "delta "
+      "{:.2g})\n",
+      bound, bound >= 1.0 ? ", vacuous" : "", d, below, above, kDelta);
 }
 
 }  // namespace metafuse::fusion::rankboost

@@ -85,9 +85,12 @@ TEST_CASE("The worth of a list is what the fusion of the others lacks", "[fusion
   CHECK(to_table(*report).find("\nno list could go for 0.005 or less\n") != std::string::npos);
   ListWorthOptions generous = with_rrf();
   generous.most_loss = 0.2;
-  const auto fewer = worth_of_lists(lists.runs, lists.judgments, generous);
+  auto fewer = worth_of_lists(lists.runs, lists.judgments, generous);
   CHECK(fewer->dispensable == 1);
   CHECK(to_table(*fewer).find("the first 1 of them could go") != std::string::npos);
+  CHECK(to_table(*fewer).find(" less\n") != std::string::npos);
+  fewer->steps.front().loss = -0.25;  // as if fewer lists were better
+  CHECK(to_table(*fewer).find(", 0.2500 more\n") != std::string::npos);
   CHECK(to_json(*fewer).at("lists").as_array().size() == 3);
 }
 

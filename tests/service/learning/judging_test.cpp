@@ -384,6 +384,15 @@ TEST_CASE("A negative grade of qrels is imported as no relevance", "[service][ju
         "ada 0 a.example 0\nada 0 b.example 0\nada 0 c.example 3\n");
 }
 
+TEST_CASE("An import counts the forms of one query once and keeps its words without blanks",
+          "[service][judging]") {
+  TestServer server(TestServer::default_answer, judging_config());
+  const auto imported = server.post(
+      kPath, "text/plain", "TEA%20 0 a.example 2\ntea 0 a.example 1\ntea 0 b.example 0\n", bearer("ann"));
+  CHECK(body_in(imported).find("\"queries\":1,\"judgments\":2,\"without_search\":1") != std::string::npos);
+  CHECK(body_in(server.get(kPath + "?format=qrels", bearer("ann"))).find("TEA 0 a.example ") == 0);
+}
+
 TEST_CASE("The page compares language models with people", "[service][judging]") {
   TestServer server(TestServer::default_answer, judging_config());
   grade(server, "ann", {{"a.example", 4}, {"b.example", 0}, {"c.example", 0}});

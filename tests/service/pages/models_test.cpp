@@ -153,6 +153,24 @@ TEST_CASE("A new domain is served by what other domains learned from its first s
   CHECK(order(server, "new&domain=manuals") == "badc");
 }
 
+TEST_CASE("A new domain says which other domain's model cannot be used for it", "[service][models]") {
+  TestServer server(TestServer::default_answer, learning_config());
+  judge_names(server, 0, 12);
+  const JsonObject trained =
+      body_of(send(server, "/v1/models/pages/retrain", R"({"learner":"monotone-trees"})"));
+  const std::string version(trained.at("version").as_string());
+  REQUIRE(status_in(send(server, "/v1/models/pages/activate", R"({"version":")" + version + "\"}")) == 200);
+  std::string templates = kTwoTemplates;
+  templates.replace(templates.find("domain: pages"), 13, "domain: manuals");
+  server.folder().write("templates/manuals.yaml", templates);
+  REQUIRE(server.app().reloader().reload().has_value());
+  const JsonObject answer = body_of(server.get("/search?format=json&domain=manuals&q=new"));
+  const JsonObject& fusion = answer.at("fusion").as_object();
+  CHECK(fusion.at("method") == "rrf");
+  CHECK(std::string(fusion.at("notice").as_string()).find("what pages learned is no sum over lists") !=
+        std::string::npos);
+}
+
 TEST_CASE("Clicks compare a first challenger with what other domains learned", "[service][models]") {
   TestServer server(TestServer::default_answer, learning_config("learning: {interleave_share: 1}\n"));
   judge_names(server, 0, 12);
