@@ -30,9 +30,10 @@ namespace metafuse::service {
 struct DocumentKeeperOptions {
   std::function<std::shared_ptr<const Snapshot>()> snapshot;
   std::function<void()> on_changed;  ///< an index is another than before, so cached answers no longer hold
-  std::function<void(std::size_t indexes)> on_failing;  ///< how many cannot be read or brought up to date
   std::function<void()> on_settled;  ///< some time after the last change, to learn the new words
   std::function<void(Log::Level level, std::string_view event, JsonObject fields)> on_event;  ///< for the log
+  /// Told after each look how many cannot be read or brought up to date.
+  std::function<void(std::size_t indexes)> on_failing = {};
 };
 
 /// How far an index is.
