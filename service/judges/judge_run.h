@@ -71,8 +71,8 @@ struct JudgeRun {
 /// their documents count as refused in this run only.
 ///
 /// errors: those of ChatEndpoint::ask() but an interruption; unavailable: a request failed several times, all
-///         that the budget allowed failed, or nothing that came is in the form of a chat; those of the file of
-///         answers. What was answered before is in that file.
+///         that the budget allowed failed, or nothing that came is in the form of a chat; those of the file
+///         of answers. What was answered before is in that file.
 Result<JudgeRun> run_judge(const ChatEndpoint& endpoint, const JudgePrompt& prompt,
                            const std::vector<JudgeTask>& tasks, KeptAnswers& kept,
                            const JudgeRunOptions& options);

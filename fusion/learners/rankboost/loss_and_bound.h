@@ -71,9 +71,9 @@ class GrowingLoss {
 double generalisation_bound(double d, std::uint64_t rounds, std::uint64_t m, std::uint64_t n, double delta);
 
 /// What `model show` prints about theorem 3, from a model's "training" record: the bound if the feedback was
-/// a single bipartite one ("vacuous" if the bound is 1 or more), or why the theorem does not apply to it. It is
-/// empty for a sum over queries and for other learners. d is taken as log2(2 N (m + n + 1)), since thresholds
-/// over N features with q_default free shatter no more documents than that.
+/// a single bipartite one ("vacuous" if the bound is 1 or more), or why the theorem does not apply to it. It
+/// is empty for a sum over queries and for other learners. d is taken as log2(2 N (m + n + 1)), since
+/// thresholds over N features with q_default free shatter no more documents than that.
 std::string generalisation_text(const JsonObject& training, std::uint64_t features);
 
 }  // namespace metafuse::fusion::rankboost
