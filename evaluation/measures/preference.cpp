@@ -77,7 +77,7 @@ void average_rank_loss(const MeasuredQuery& query, Values values) {
 
 void ranking_loss(const MeasuredQuery& query, Values values) {
   const JudgedRanking& ranking = query.ranking;
-  // How many documents of each grade are below the current tie group; O(documents x grades).
+  // How many documents of each grade are above the current tie group, and how many are in it.
   std::vector<int> levels;
   for (const int grade : ranking.grades) levels.push_back(std::max(0, grade));
   std::vector<int> distinct = levels;
@@ -88,11 +88,14 @@ void ranking_loss(const MeasuredQuery& query, Values values) {
   double wrong = 0.0;
   double pairs = 0.0;
   const auto flush = [&] {
-    for (std::size_t high = 0; high < distinct.size(); ++high)
-      for (std::size_t low = 0; low < high; ++low) {
-        wrong += tied[high] * above[low] + 0.5 * tied[high] * tied[low];
-        pairs += tied[high] * (above[low] + tied[low]) + above[high] * tied[low];
-      }
+    double lower_above = 0.0;  // documents of lower grades than `high`
+    double lower_tied = 0.0;
+    for (std::size_t high = 0; high < distinct.size(); ++high) {
+      wrong += tied[high] * (lower_above + 0.5 * lower_tied);
+      pairs += tied[high] * (lower_above + lower_tied) + above[high] * lower_tied;
+      lower_above += above[high];
+      lower_tied += tied[high];
+    }
     for (std::size_t i = 0; i < distinct.size(); ++i) above[i] += std::exchange(tied[i], 0.0);
   };
   for (std::size_t i = 0; i < levels.size(); ++i) {

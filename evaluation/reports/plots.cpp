@@ -47,6 +47,11 @@ double PlotRange::share(double value) const {
   return high > low ? (value - low) / (high - low) : 0.5;
 }
 
+namespace {
+
+constexpr double kMostMarks = 20.0;  // on an axis
+
+/// 1, 2 or 5 times a power of ten, chosen so that about five steps fill the range.
 double round_step(const PlotRange& range) {
   const double rough = (range.high - range.low) / 5.0;
   if (!(rough > 0.0)) return 1.0;
@@ -56,7 +61,14 @@ double round_step(const PlotRange& range) {
   return 10.0 * power;
 }
 
-namespace {
+/// The multiples of a step within a range. They are counted, because a step may be too small to be added.
+std::vector<double> marks_of(const PlotRange& range, double step) {
+  const double first = std::ceil(range.low / step);
+  const double count = std::min(kMostMarks, std::floor(range.high / step + 1e-9) - first + 1.0);
+  std::vector<double> marks;
+  for (double i = 0.0; i < count; i += 1.0) marks.push_back((first + i) * step);
+  return marks;
+}
 
 constexpr double kLeft = 64.0;
 constexpr double kTop = 52.0;
@@ -86,14 +98,12 @@ std::string line(double x, double y, const std::string& to, const char* opacity)
 
 std::string grid(const Frame& frame) {
   std::string out;
-  const double y_step = round_step(frame.ys);
-  for (double y = std::ceil(frame.ys.low / y_step) * y_step; y <= frame.ys.high + y_step * 1e-9;
-       y += y_step) {
+  for (const double y : marks_of(frame.ys, round_step(frame.ys))) {
     out += svg_text(kLeft - 8, frame.top(y) + 4, "end", short_svg_number(y));
     out += line(kLeft, frame.top(y), "h" + svg_number(kWidth), ".18");
   }
   const double x_step = frame.is_log_x ? 1.0 : round_step(frame.xs);
-  for (double x = std::ceil(frame.xs.low / x_step) * x_step; x <= frame.xs.high + x_step * 1e-9; x += x_step)
+  for (const double x : marks_of(frame.xs, x_step))
     out += svg_text(kLeft + kWidth * frame.xs.share(x), kTop + kHeight + 18, "middle",
                     short_svg_number(frame.is_log_x ? std::pow(10.0, x) : x));
   return out;
@@ -141,9 +151,8 @@ double top_of(const PlotRange& values, double value) {
 
 std::string axes(const PlotRange& values, const std::string& x_label, const std::string& y_label) {
   std::string out;
-  const double step = round_step(values);
   const std::string across = "h" + svg_number(kBarPlotWidth - kBarPlotLeft - kRight);
-  for (double v = std::ceil(values.low / step) * step; v <= values.high + 1e-9 * step; v += step) {
+  for (const double v : marks_of(values, round_step(values))) {
     out += line(kBarPlotLeft, top_of(values, v), across, ".18");
     out += svg_text(kBarPlotLeft - 6, top_of(values, v) + 4, "end", short_svg_number(v));
   }

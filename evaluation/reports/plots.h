@@ -35,9 +35,6 @@ struct PlotRange {
   double share(double value) const;
 };
 
-/// The step between ticks: 1, 2 or 5 times a power of ten, chosen so that about five steps fill the range.
-double round_step(const PlotRange& range);
-
 struct Curve {
   std::string name;
   std::vector<double> x;

@@ -66,9 +66,7 @@ class CandidateList {
     if (lists > 0 && is_graded) add_blend();
     if (lists > 0 && !is_graded) {
       // Such pairs come from clicks and are balanced so that they do not reveal the order that was shown.
-      // Hence the rounds do not start from RRF; they learn from nothing, and count as far as they agree.
-      add_safe("reciprocal-ranks", of_rrf({{"rounds", "50"}, {"start", "nothing"}, {"shrink-by", "halves"}}),
-               "RankBoost beside RRF");
+      add_safe("reciprocal-ranks", of_rrf({{"weights", "pairs"}}), "RRF of lists weighted by pairs");
       add_safe("reciprocal-ranks", of_rrf({{"rounds", "50"}}), "RankBoost from RRF");
     }
     if (lists > 0) add_lists(are_many, are_rich);

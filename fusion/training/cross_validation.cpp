@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include "core/contract.h"
+#include "core/text.h"
 #include "evaluation/significance/significance.h"
 #include "fusion/data/fused_order.h"
 #include "fusion/data/training_set.h"
@@ -100,7 +101,7 @@ constexpr std::uint64_t kSeedOfInterval = 1;
 constexpr std::array kTopColumns = {1, 2, 5, 10, 20, 30};
 
 std::string line_of(const std::string& name, const std::vector<std::string>& cells) {
-  std::string line = name.substr(0, 40);
+  std::string line(truncate_utf8(name, 40));
   line.resize(std::max<std::size_t>(24, line.size()), ' ');
   for (const std::string& cell : cells) line += fmt::format(" {:>8}", cell);
   return line + '\n';

@@ -150,8 +150,12 @@ void normalise(std::vector<ListEntry>& list, Normalisation normalisation, std::s
       return shift_and_divide(list, sums.least, sums.sum - size * sums.least, 1.0);
     case Normalisation::l2:
       return shift_and_divide(list, 0.0, std::sqrt(sums.squares), 1.0);
-    default:
-      return shift_and_divide(list, sums.sum / size, deviation_of(list, sums.sum / size), 0.0);
+    default: {
+      const double mean = sums.sum / size;
+      // the mean of equal scores may be rounded to another number
+      const double deviation = sums.least == sums.most ? 0.0 : deviation_of(list, mean);
+      return shift_and_divide(list, mean, deviation, 0.0);
+    }
   }
 }
 

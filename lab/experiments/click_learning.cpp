@@ -155,6 +155,7 @@ class Simulation {
     options.domain = kSimulatedDomain;
     options.now = kFirstSearch + static_cast<service::UnixTime>(searches_) * kSecondsBetween;
     options.features = collection_.set.matrix.features();
+    options.are_held_out_used = true;  // as a server does whose judgments cannot test a model yet
     TRY(const auto set, service::training_set_from_store(*store_, options));
     fusion::TrainingRequest request;
     request.seed = seed_;
@@ -249,9 +250,10 @@ void describe(const UserKind& kind, const std::vector<Way>& honest, const std::v
     const auto leads = leads_at(honest, step);
     const Interval lead = interval_of(leads);
     lowest = std::min(lowest, least_of(leads));
+    const auto with_poisoner = leads_at(poisoned, step);
     table.add({fmt::format("{}, {}", kind.name, kTrainings[step]), to_text(lead, 4),
-               signed_text(least_of(leads)), signed_text(mean_of(leads_at(poisoned, step))),
-               fixed(lead.deviation, 4)});
+               signed_text(least_of(leads)), signed_text(mean_of(with_poisoner)),
+               signed_text(least_of(with_poisoner)), fixed(lead.deviation, 4)});
   }
   const auto end = leads_at(honest, kTrainings.size() - 1);
   const double noise = interval_of(end).deviation;
@@ -273,7 +275,7 @@ Result<Report> run_click_learning(const ExperimentOptions& options) {
   TRY(const auto collection, read_simulated_collection(options));
   Report report;
   Table table;
-  table.add({"users, searches", "MAP - RRF", "lowest draw", "with a poisoner", "noise"});
+  table.add({"users, searches", "MAP - RRF", "lowest draw", "with a poisoner", "lowest draw", "noise"});
   for (const UserKind& kind : kKinds) {
     TRY(const auto ways, run_all(2 * draws, options, [&](std::size_t i) {
           return run_way(collection, kind, i % draws, i >= draws, options);

@@ -18,6 +18,7 @@
 #include "fusion/learners/common/bagging.h"
 #include "fusion/learners/common/options.h"
 #include "fusion/learners/rankboost/trainer.h"
+#include "fusion/learners/reciprocal_ranks/pair_weights.h"
 #include "fusion/model/prior.h"
 #include "fusion/unsupervised/supervised_fusion.h"
 
@@ -32,23 +33,19 @@ namespace {
 
 constexpr double kLargestScore = 30.0;  // of the prior; keeps e^H far from overflow
 
-constexpr std::size_t kDivisions = 3;       // number of random divisions of the queries into halves
-constexpr double kTimeShareOfHalves = 0.5;  // share of the time limit
+constexpr double kLeastWeight =
+    0.05;  // of a list that pairs speak against: it still orders what it alone has
 
 constexpr std::array<double, 4> kTriedK = {5.0, 10.0, 20.0, 40.0};
 
-enum class ListWeights { equal, best, tuned };
+enum class ListWeights { equal, best, tuned, pairs };
 enum class KBy { given, training };
-enum class StartOfRounds { fused, nothing };
-enum class ShrinkBy { pairs, halves };
 
 struct ReciprocalOptions {
   ListWeights weights = ListWeights::equal;
   double k = kRrfConstant;
   KBy k_by = KBy::given;
   std::size_t rounds = 0;
-  StartOfRounds start = StartOfRounds::fused;
-  ShrinkBy shrink_by = ShrinkBy::pairs;
   double prior_pairs = 2000.0;
   double pairs_of_query = 2000.0;
   std::size_t bags = 1;
@@ -57,21 +54,17 @@ struct ReciprocalOptions {
 void declare_options(OptionTable& table, ReciprocalOptions& options) {
   table.choice(
       "weights", options.weights,
-      {{"equal", ListWeights::equal}, {"best", ListWeights::best}, {"tuned", ListWeights::tuned}},
-      "all lists count the same, only the best one counts, or weights are found by coordinate search");
+      {{"equal", ListWeights::equal},
+       {"best", ListWeights::best},
+       {"tuned", ListWeights::tuned},
+       {"pairs", ListWeights::pairs}},
+      "all lists count the same, only the best one counts, weights are found by coordinate search, or "
+      "crucial pairs move them away from 1, as far as two halves of the base queries agree");
   table.number("k", options.k, 0.0, 1e6, "the constant k in weight / (k + rank)");
   table.choice(
       "k-by", options.k_by, {{"given", KBy::given}, {"training", KBy::training}},
       "use --k, or the one of 5, 10, 20 and 40 that fuses best with lists weighted by their precision");
   table.count("rounds", options.rounds, 0, 100'000, "rounds of RankBoost on top of the fused scores");
-  table.choice("start", options.start, {{"fused", StartOfRounds::fused}, {"nothing", StartOfRounds::nothing}},
-               "the rounds correct the fused scores, or start from zero, which suits pairs that were "
-               "balanced so that they do not reveal the order shown");
-  table.hide_default();
-  table.choice("shrink-by", options.shrink_by, {{"pairs", ShrinkBy::pairs}, {"halves", ShrinkBy::halves}},
-               "shrink the learned rounds by the number of crucial pairs alone, or also by how well two "
-               "halves of the base queries agree");
-  table.hide_default();
   table.number("prior-pairs", options.prior_pairs, 0.0, 1e12,
                "number of crucial pairs at which the fused scores and the rounds weigh the same");
   table.number("pairs-of-query", options.pairs_of_query, 1.0, 1e12,
@@ -119,13 +112,65 @@ double steepness(const std::vector<JudgedLists>& ranks, const ReciprocalOptions&
   return chosen;
 }
 
+/// The weight of what was learned: p^2 / (p^2 + prior^2) for p crucial pairs. The pairs of one base query
+/// resemble each other, so each base query counts for at most options.pairs_of_query pairs.
+double share_of_learned(const TrainingSet& set, const rankboost::Feedback& feedback,
+                        const ReciprocalOptions& options) {
+  std::map<std::string_view, double> pairs_of_base;
+  for (const rankboost::QueryFeedback& query : feedback.queries) {
+    const auto at = std::ranges::lower_bound(set.queries, query.begin, {}, &QueryRange::begin);
+    pairs_of_base[base_query_of(at->id)] += static_cast<double>(feedback.pairs_of(query));
+  }
+  double pairs = 0.0;
+  for (const auto& [base, count] : pairs_of_base) pairs += std::min(count, options.pairs_of_query);
+  return pairs * pairs / (pairs * pairs + options.prior_pairs * options.prior_pairs);
+}
+
+/// The scores minus their mean within each query.
+std::vector<double> centred(std::vector<double> scores, const TrainingSet& set) {
+  for (const QueryRange& query : set.queries) {
+    const std::span own(scores.data() + query.begin, query.end - query.begin);
+    const double mean = std::accumulate(own.begin(), own.end(), 0.0) / static_cast<double>(own.size());
+    for (double& score : own) score -= mean;
+  }
+  return scores;
+}
+
+double product(const std::vector<double>& a, const std::vector<double>& b) {
+  return std::inner_product(a.begin(), a.end(), b.begin(), 0.0);
+}
+
+/// Moves the weights, which are those of reciprocal rank fusion, as far as crucial pairs can teach something
+/// and halves of the base queries agree on it. The fused scores count as log-odds of standard deviation 1.
+Result<void> move_by_pairs(const TrainingRequest& request, const ReciprocalOptions& options, FusedPart& sum,
+                           JsonObject& training) {
+  const TrainingSet& set = *request.train;
+  TRY(const auto feedback, rankboost::make_feedback(set));
+  const PairWeights learned = weights_of_pairs(set, feedback, sum.k, Random(request.seed));
+  const std::vector<double> scores = fused_ranker(sum, set.matrix.features()).score(set.matrix);
+  const double deviation =
+      std::sqrt(squares_within_queries(set, scores) / static_cast<double>(scores.size()));
+  const double share = share_of_learned(set, feedback, options) * learned.agreement;
+  for (std::size_t feature = 0; feature < sum.weights.size(); ++feature)
+    if (sum.weights[feature] > 0.0)
+      sum.weights[feature] =
+          std::max(kLeastWeight, 1.0 + share * (sum.k + 1.0) * deviation * learned.added[feature]);
+  training["agreement_of_halves"] = learned.agreement;
+  training["crucial_pairs"] = feedback.crucial_pairs;
+  training["share_of_learned"] = share;
+  return {};
+}
+
 /// The fused scores, H_0. Its steps are what was learned elsewhere.
 ///
-/// errors: bad_data: weights are to be learned, but no list holds a relevant document
-Result<FusedPart> list_sum(const TrainingSet& set, const ReciprocalOptions& options, const Prior* prior) {
+/// out:    training - what the model records of it
+/// errors: bad_data: weights are to be learned, but no list holds a relevant document, or there are no pairs
+Result<FusedPart> list_sum(const TrainingRequest& request, const ReciprocalOptions& options,
+                           JsonObject& training) {
+  const TrainingSet& set = *request.train;
   const std::vector<Feature>& features = set.matrix.features();
   FusedPart out{options.k, {}, {}};
-  if (prior != nullptr) {
+  if (const Prior* prior = request.prior; prior != nullptr) {
     if (options.weights != ListWeights::equal || options.k_by != KBy::given)
       return fail(Code::usage,
                   "--start-from takes the place of the lists' weights; leave out --weights and --k-by");
@@ -140,6 +185,10 @@ Result<FusedPart> list_sum(const TrainingSet& set, const ReciprocalOptions& opti
   for (const QueryRange& query : set.queries) ranks.push_back(judged_ranks(set, query));
   out.k = steepness(ranks, options);
   if (options.weights == ListWeights::equal) return out;
+  if (options.weights == ListWeights::pairs) {
+    TRY_VOID(move_by_pairs(request, options, out, training));
+    return out;
+  }
   const std::vector<JudgedLists> queries = judged_shares(std::move(ranks), out.k);
   const FusionMethod* method =
       find_fusion_method(options.weights == ListWeights::best ? "weighted_sum" : "tuned_weights");
@@ -206,67 +255,6 @@ Result<std::vector<WeakRanking>> boosted_bags(const TrainingRequest& request,
   return mean_of_bags(bags);
 }
 
-/// The weight of what was learned: p^2 / (p^2 + prior^2) for p crucial pairs. The pairs of one base query
-/// resemble each other, so each base query counts for at most options.pairs_of_query pairs.
-double share_of_learned(const TrainingSet& set, const rankboost::Feedback& feedback,
-                        const ReciprocalOptions& options) {
-  std::map<std::string_view, double> pairs_of_base;
-  for (const rankboost::QueryFeedback& query : feedback.queries) {
-    const auto at = std::ranges::lower_bound(set.queries, query.begin, {}, &QueryRange::begin);
-    pairs_of_base[base_query_of(at->id)] += static_cast<double>(feedback.pairs_of(query));
-  }
-  double pairs = 0.0;
-  for (const auto& [base, count] : pairs_of_base) pairs += std::min(count, options.pairs_of_query);
-  return pairs * pairs / (pairs * pairs + options.prior_pairs * options.prior_pairs);
-}
-
-/// The scores minus their mean within each query.
-std::vector<double> centred(std::vector<double> scores, const TrainingSet& set) {
-  for (const QueryRange& query : set.queries) {
-    const std::span own(scores.data() + query.begin, query.end - query.begin);
-    const double mean = std::accumulate(own.begin(), own.end(), 0.0) / static_cast<double>(own.size());
-    for (double& score : own) score -= mean;
-  }
-  return scores;
-}
-
-double product(const std::vector<double>& a, const std::vector<double>& b) {
-  return std::inner_product(a.begin(), a.end(), b.begin(), 0.0);
-}
-
-/// How reliable the learned rounds are, as a factor by which they count. The queries are divided into halves
-/// several times, and r is the correlation between what the two halves teach. Then 2 r / (1 + r) is the
-/// correlation between what all queries teach and what another set of as many would teach (Spearman 1910,
-/// Brown 1910). 0 if nothing can be learned from a half.
-double agreement_of_halves(const TrainingRequest& request, const std::vector<double>& prior,
-                           std::size_t rounds) {
-  const TrainingSet& set = *request.train;
-  std::array<std::vector<double>, 2 * kDivisions> learned;
-  const Random random(request.seed);
-  TrainingRequest quiet = request;
-  quiet.progress = nullptr;
-  for_each_bag(quiet, learned.size(), [&](std::size_t part) {
-    const auto half = halves_of_queries(set, random.split(part / 2))[part % 2];
-    if (half.empty()) return;
-    TrainingRequest inner = request;
-    inner.threads = 1;
-    inner.limit = limit_of_bag(request, learned.size());
-    inner.limit.seconds *= kTimeShareOfHalves;
-    const auto rankings = boosted_once(inner, select_queries(set, half), rows_of(prior, set, half), rounds);
-    if (rankings) learned[part] = centred(SumRanker(*rankings, set.matrix.features()).score(set.matrix), set);
-  });
-  double together = 0.0;
-  double squares = 0.0;
-  for (std::size_t part = 0; part < learned.size(); part += 2) {
-    if (learned[part].empty() || learned[part + 1].empty()) return 0.0;
-    together += product(learned[part], learned[part + 1]);
-    squares +=
-        std::sqrt(product(learned[part], learned[part]) * product(learned[part + 1], learned[part + 1]));
-  }
-  const double correlation = squares > 0.0 ? std::max(0.0, together / squares) : 0.0;
-  return 2.0 * correlation / (1.0 + correlation);
-}
-
 /// The factor of the fused scores. The share that pairs can determine comes from the alpha that minimises Z,
 /// the rest from the factor that makes the standard deviation within queries 1.
 double prior_alpha(const TrainingSet& set, const rankboost::Feedback& feedback,
@@ -287,17 +275,11 @@ Result<std::vector<WeakRanking>> boosted(const TrainingRequest& request, const R
                                          FusedPart& sum, JsonObject& training) {
   const TrainingSet& set = *request.train;
   TRY(const auto feedback, rankboost::make_feedback(set));
-  double share = share_of_learned(set, feedback, options);
+  const double share = share_of_learned(set, feedback, options);
   std::vector<double> scores = fused_ranker(sum, set.matrix.features()).score(set.matrix);
-  const bool is_from_fused = options.start == StartOfRounds::fused;
-  const double alpha = prior_alpha(set, feedback, scores, is_from_fused ? share : 0.0);
+  const double alpha = prior_alpha(set, feedback, scores, share);
   scale(sum, alpha);
-  for (double& score : scores) score = is_from_fused ? score * alpha : 0.0;
-  if (options.shrink_by == ShrinkBy::halves) {
-    const double agreement = agreement_of_halves(request, scores, options.rounds);
-    training["agreement_of_halves"] = agreement;
-    share *= agreement;
-  }
+  for (double& score : scores) score *= alpha;
   TRY(auto rankings, options.bags > 1 ? boosted_bags(request, scores, options)
                                       : boosted_once(request, set, scores, options.rounds));
   for (WeakRanking& ranking : rankings) ranking.alpha *= share;
@@ -315,7 +297,7 @@ Result<FusedTraining> train_fused(const TrainingRequest& request) {
     return fail(Code::bad_data,
                 "reciprocal-ranks needs rank features, and there are none; use the learner rankboost");
   FusedTraining out;
-  TRY(out.fused, list_sum(set, options, request.prior));
+  TRY(out.fused, list_sum(request, options, out.record));
   std::vector<WeakRanking> rankings;
   if (options.rounds > 0) {
     TRY(rankings, boosted(request, options, out.fused, out.record));

@@ -20,3 +20,10 @@ TEST_CASE("A plot scales its points and thins long curves and escapes its texts"
   CHECK(svg.size() < 20'000);
   CHECK(svg.find("style") == std::string::npos);
 }
+
+TEST_CASE("A plot of values that differ by one rounding has a few marks", "[evaluation][svg_plot]") {
+  const double next = 0.6000000000000001;
+  const std::string curves = svg_plot({{"a", {5, 10, 15}, {0.6, next, 0.6}}}, {"t", "x", "y"});
+  CHECK(curves.size() < 10'000);
+  CHECK(svg_plot({{"a", {1, 2}, {1e-320, 2e-320}}}, {"t", "x", "y"}).size() < 10'000);
+}

@@ -19,7 +19,6 @@
 #include "fusion/data/features.h"
 #include "fusion/data/fused_order.h"
 #include "fusion/input/training_set_builder.h"
-#include "fusion/learners/common/bagging.h"
 #include "fusion/learners/rankboost/trainer.h"
 #include "fusion/learners/reciprocal_ranks/learner.h"
 #include "fusion/training/registry.h"
@@ -290,38 +289,6 @@ TEST_CASE("Each base query counts for its own pairs, up to pairs-of-query in all
   CHECK(share() == Approx(16.0 / (16.0 + 64.0)));  // 1 + 3 pairs
 }
 
-TEST_CASE("What the two halves of the queries do not agree on is not learned", "[fusion][reciprocal_ranks]") {
-  const auto agreement = [](const TrainingSet& set) {
-    const auto result = reciprocal(set, {{"rounds", "10"}, {"start", "nothing"}, {"shrink-by", "halves"}});
-    REQUIRE(result.has_value());
-    const JsonObject& training = result->model.training;
-    const double pairs = training.at("crucial_pairs").to_number<double>();
-    const double of_halves = training.at("agreement_of_halves").to_number<double>();
-    CHECK(training.at("share_of_learned").to_number<double>() ==
-          Approx(of_halves * pairs * pairs / (pairs * pairs + 2000.0 * 2000.0)));
-    return of_halves;
-  };
-  CHECK(agreement(queries_with_a_good_list(40, false)) > 0.9);
-  CHECK(agreement(queries_with_a_good_list(40, true, 1.0, 20)) < 0.5);
-  CHECK(agreement(queries_with_a_good_list(1, false)) == 0.0);  // one query has no two halves
-}
-
-TEST_CASE("Searches of one base query stay in the same half", "[fusion][reciprocal_ranks]") {
-  TrainingSet set;
-  for (const char* id :
-       {"clicked a#1", "clicked a#2", "judged a", "b", "clicked c#1", "judged c", "c#3", "d"})
-    set.queries.push_back({id, 0, 0});
-  const auto halves = halves_of_queries(set, Random(3));
-  CHECK(halves[0].size() + halves[1].size() == set.queries.size());
-  std::map<std::string_view, std::set<std::size_t>> sides;
-  for (std::size_t side = 0; side < 2; ++side)
-    for (const std::size_t query : halves[side]) sides[base_query_of(set.queries[query].id)].insert(side);
-  CHECK(sides.size() == 4);
-  for (const auto& [name, of] : sides) CHECK(of.size() == 1);
-  CHECK_FALSE(halves[0].empty());
-  CHECK_FALSE(halves[1].empty());
-}
-
 TEST_CASE("With given pairs auto learns beside RRF", "[fusion][auto]") {
   TrainingSet set = queries_with_a_good_list(30, false);
   for (const QueryRange& query : set.queries)
@@ -333,7 +300,7 @@ TEST_CASE("With given pairs auto learns beside RRF", "[fusion][auto]") {
     return a.below != b.below ? a.below < b.below : a.above < b.above;
   });
   std::fill(set.grades.begin(), set.grades.end(), 0.0);
-  CHECK(chosen_of(auto_result(set)) == "RankBoost beside RRF");
+  CHECK(chosen_of(auto_result(set)) == "RRF of lists weighted by pairs");
 }
 
 TEST_CASE("The k of reciprocal ranks is one that fuses the training queries best",

@@ -137,6 +137,8 @@ TEST_CASE("Normalisations give the values of worked examples", "[fusion][normali
   for (const auto& name : {"max", "l2"})
     CHECK(normal(*normalisation_of(name), {0.0, 0.0}) == std::vector<double>{1.0, 1.0});
   CHECK(normal(Normalisation::z_score, {2.0, 2.0}) == std::vector<double>{0.0, 0.0});
+  // the mean of these is no .1
+  CHECK(normal(Normalisation::z_score, std::vector<double>(6, 0.1)) == std::vector<double>(6, 0.0));
 }
 
 TEST_CASE("Fusion scores are finite and do not depend on the numbering of documents", "[fusion][methods]") {
