@@ -108,9 +108,12 @@ Result<SourceDocument> csv_document(const std::vector<std::string>& names, std::
 /// Passes a row's document on. What is wrong with one row costs no other.
 Result<void> give_row(Result<SourceDocument> document, const TakeDocument& take,
                       const LeaveOutRow& leave_out) {
-  const auto taken = document ? take(std::move(*document)) : Result<void>(document.error());
-  if (taken || taken.error().code != Code::bad_data) return taken;
-  leave_out(taken.error().text);
+  if (!document) {
+    leave_out(document.error().text);
+    return {};
+  }
+  TRY(const auto refusal, take(std::move(*document)));
+  if (refusal) leave_out(refusal->why);
   return {};
 }
 

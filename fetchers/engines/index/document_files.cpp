@@ -161,16 +161,14 @@ TakeDocument with_stamp(const std::string& path, const std::string& stamp, const
   };
 }
 
-/// Passes the documents of a file on. Of those that `take` refuses with bad_data, the first is named.
+/// Passes the documents of a file on. Of those that `take` refuses, the first is named.
 Result<void> give_all(const std::string& path, const FileKind& kind, std::vector<SourceDocument> documents,
                       const TakeDocument& take, ReadReport& report) {
   std::string why;
   std::size_t refused = 0;
   for (SourceDocument& document : documents) {
-    const auto taken = take(std::move(document));
-    if (taken) continue;
-    if (taken.error().code != Code::bad_data) return taken;
-    if (refused++ == 0) why = taken.error().text;
+    TRY(const auto refusal, take(std::move(document)));
+    if (refusal && refused++ == 0) why = refusal->why;
   }
   if (refused < documents.size()) ++report.files[std::string(kind.name)];
   if (refused == 0) return {};
@@ -215,9 +213,11 @@ Result<void> read_table(const SourceFile& file, const FileKind& kind, const std:
     else
       ++others;
   };
-  const TakeDocument addressed = [&](SourceDocument document) -> Result<void> {
+  const TakeDocument addressed = [&](SourceDocument document) -> Result<Taken> {
     document.url = whole_address(document.url, base_url);
-    if (!document.url.empty()) TRY_VOID(check_address(document.url, document.place));
+    if (!document.url.empty())
+      if (const auto checked = check_address(document.url, document.place); !checked)
+        return Refusal{checked.error().text};
     return take(std::move(document));
   };
   const auto read = is_csv(kind) ? read_csv(file.path, addressed, leave_out)
@@ -251,11 +251,11 @@ bool is_known(const SourceFile& file, const std::string& kind, const DocumentFil
 /// Reads the rows of a file of a folder. A CSV file that is no list of documents is one text.
 Result<void> read_rows(const SourceFile& file, const FileKind& kind, const std::string& base_url,
                        const TakeDocument& take, ReadReport& report) {
-  bool has_row = false, has_ended = false;  // ended by an error that is not about a row
+  bool has_row = false, has_ended = false;  // ended by an error that is not about the file
   const TakeDocument noted = [&](SourceDocument document) {
     auto taken = take(std::move(document));
-    has_row = has_row || taken || taken.error().code == Code::bad_data;
-    has_ended = !taken && taken.error().code != Code::bad_data;
+    has_row = has_row || taken;
+    has_ended = !taken;
     return taken;
   };
   const auto read = read_table(file, kind, base_url, noted, report);

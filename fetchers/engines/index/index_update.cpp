@@ -100,33 +100,17 @@ class IndexUpdate {
     return leave_out_.run(number, file.why);
   }
 
-  Result<void> take(const SourceDocument& document) {
-    TRY_VOID(check_document(document));
+  /// As TakeDocument.
+  Result<Taken> take(const SourceDocument& document) {
+    if (const auto checked = check_document(document); !checked) return Refusal{checked.error().text};
     const auto fields = new_fields(shape_, document);
     if (!fields) {
       conflicting_.insert(document.file);
-      return fields.error();
+      return Refusal{fields.error().text};
     }
     needs_rebuild_ = needs_rebuild_ || !fields->empty();
-    if (needs_rebuild_) return {};
-    TRY(const std::int64_t file, number_of(document.file, document.stamp));
-    find_.bind(document.url);
-    TRY(const auto found, find_.next());
-    if (!found) {
-      find_.reset();
-      return add(document, file);
-    }
-    const Stored stored{static_cast<std::uint32_t>(found->integer(0)), std::string(found->bytes(1)),
-                        found->integer(2)};
-    find_.reset();
-    TRY_VOID(see_.run(stored.id));
-    if (stored.file != file) {
-      TRY_VOID(forget_stamps(stored.file, file));
-      TRY(const bool is_passed_over, comes_before_known(document.file, stored.file));
-      if (is_passed_over) return {};
-      TRY_VOID(move_.run(file, stored.id));
-    }
-    return stored.fields == kept_fields(document) ? Result<void>() : replace(stored, document, file);
+    if (!needs_rebuild_) TRY_VOID(put(document));
+    return Taken();
   }
 
   /// Keeps the documents that are not read again.
@@ -205,10 +189,37 @@ class IndexUpdate {
   /// has the index built again if that reads the files too: it then comes before their documents.
   Result<void> take_added(const AddedDocuments::Change& change) {
     const auto fields = new_fields(shape_, *change.document);
-    if (fields) return take(*change.document);
-    needs_rebuild_ = needs_rebuild_ || !keeps_others_;
-    report_.read.left_out.push_back(left_out_change(change, fields.error()));
+    Taken refusal;
+    if (fields) {
+      TRY(refusal, take(*change.document));
+    } else {
+      needs_rebuild_ = needs_rebuild_ || !keeps_others_;
+      refusal = Refusal{fields.error().text};
+    }
+    if (refusal) report_.read.left_out.push_back(left_out_change(change, refusal->why));
     return {};
+  }
+
+  /// Adds a document that goes with the others, or replaces the one with its address.
+  Result<void> put(const SourceDocument& document) {
+    TRY(const std::int64_t file, number_of(document.file, document.stamp));
+    find_.bind(document.url);
+    TRY(const auto found, find_.next());
+    if (!found) {
+      find_.reset();
+      return add(document, file);
+    }
+    const Stored stored{static_cast<std::uint32_t>(found->integer(0)), std::string(found->bytes(1)),
+                        found->integer(2)};
+    find_.reset();
+    TRY_VOID(see_.run(stored.id));
+    if (stored.file != file) {
+      TRY_VOID(forget_stamps(stored.file, file));
+      TRY(const bool is_passed_over, comes_before_known(document.file, stored.file));
+      if (is_passed_over) return {};
+      TRY_VOID(move_.run(file, stored.id));
+    }
+    return stored.fields == kept_fields(document) ? Result<void>() : replace(stored, document, file);
   }
 
   Result<void> add(const SourceDocument& document, std::int64_t file) {
@@ -404,11 +415,11 @@ std::vector<WordKind> wanted_kinds(const IndexOptions& options) {
   return kinds;
 }
 
-LeftOutFile left_out_change(const AddedDocuments::Change& change, const Error& why) {
+LeftOutFile left_out_change(const AddedDocuments::Change& change, const std::string& why) {
   LeftOutFile out;
   out.path = change.url;
   out.kind = "added";
-  out.why = why.text;
+  out.why = why;
   return out;
 }
 
@@ -417,9 +428,10 @@ Result<ReadReport> read_all(const std::vector<std::string>& paths, const Documen
                             const TakeDocument& take) {
   ReadReport report;
   for (const std::string& path : paths) {
-    TRY(const auto here, read_documents(path, files, [&](SourceDocument document) -> Result<void> {
+    TRY(const auto here, read_documents(path, files, [&](SourceDocument document) -> Result<Taken> {
           TRY_VOID(check_interrupt(options.is_interrupted));
-          return others.contains(document.url) ? Result<void>() : take(std::move(document));
+          if (others.contains(document.url)) return Taken();
+          return take(std::move(document));
         }));
     report.add(here);
   }

@@ -39,7 +39,7 @@ std::string text_of(const SourceDocument& document);
 VectorWriting vector_writing(const IndexOptions& options);
 
 /// What a report says of an added document that does not go with the others of an index.
-LeftOutFile left_out_change(const AddedDocuments::Change& change, const Error& why);
+LeftOutFile left_out_change(const AddedDocuments::Change& change, const std::string& why);
 
 /// Reads the documents of all files and folders; `take` is not called after an interruption.
 ///

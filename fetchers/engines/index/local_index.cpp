@@ -46,11 +46,11 @@ constexpr std::size_t kProgressEvery = 1000;
 /// Collects each document once: the last with a given URL, in the position of the first.
 class Collector {
  public:
-  Result<void> take(SourceDocument document) {
-    TRY_VOID(check_document(document));
-    if (auto goes = widen(document); !goes) {
+  Taken take(SourceDocument document) {
+    if (const auto checked = check_document(document); !checked) return Refusal{checked.error().text};
+    if (const auto goes = widen(document); !goes) {
       conflicting_.insert(document.file);
-      return goes;
+      return Refusal{goes.error().text};
     }
     const std::string stamp = std::exchange(document.stamp, {});
     if (!document.file.empty()) stamps.emplace(document.file, stamp);
@@ -71,8 +71,8 @@ class Collector {
     for (const AddedDocuments::Change& change : changes) {
       added_step = std::max(added_step, change.step);
       if (!change.document) continue;
-      if (const auto taken = take(*change.document); !taken)
-        refused.push_back(left_out_change(change, taken.error()));
+      if (const auto refusal = take(*change.document))
+        refused.push_back(left_out_change(change, refusal->why));
     }
   }
 
@@ -270,7 +270,8 @@ Result<IndexReport> build_from_kept(const std::string& path, const std::string& 
     if (others.contains(std::string(row.text(0)))) return {};
     TRY(auto document, kept_document(row.bytes(1), index));
     document.url = row.text(0);
-    return collected.take(std::move(document));
+    if (const auto refusal = collected.take(std::move(document))) return fail(Code::bad_data, refusal->why);
+    return {};
   }));
   ReadReport read;
   collected.take_added(added, read.left_out);

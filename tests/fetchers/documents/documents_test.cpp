@@ -240,7 +240,7 @@ TEST_CASE("A folder of every kind is read with a line for each hostile file",
   std::string path = folder.path();
   for (int i = 0; i < 150; ++i) std::filesystem::create_directory(path += "/x");
   std::size_t documents = 0, needles = 0;
-  const auto read = read_documents(folder.path(), {"", 2}, [&](SourceDocument document) -> Result<void> {
+  const auto read = read_documents(folder.path(), {"", 2}, [&](SourceDocument document) -> Result<Taken> {
     ++documents;
     needles += document.fields["text"].find("needle") == std::string::npos ? 0 : 1;
     return {};

@@ -18,9 +18,9 @@ struct ReadFolder {
 
 ReadFolder read_all(const std::string& path, unsigned threads = 1, const std::string& base_url = "") {
   ReadFolder read;
-  auto left_out = read_documents(path, {base_url, threads}, [&](SourceDocument document) -> Result<void> {
+  auto left_out = read_documents(path, {base_url, threads}, [&](SourceDocument document) -> Result<Taken> {
     read.documents.push_back(std::move(document));
-    return {};
+    return Taken();
   });
   INFO((left_out ? "" : left_out.error().text));
   REQUIRE(left_out.has_value());
@@ -29,7 +29,7 @@ ReadFolder read_all(const std::string& path, unsigned threads = 1, const std::st
 }
 
 std::string refusal_of(const std::string& path) {
-  const auto read = read_documents(path, {}, [](SourceDocument) -> Result<void> { return {}; });
+  const auto read = read_documents(path, {}, [](SourceDocument) -> Result<Taken> { return Taken(); });
   REQUIRE(!read.has_value());
   return read.error().text;
 }
@@ -111,7 +111,7 @@ TEST_CASE("Reading a folder reports its progress", "[fetchers][documents]") {
   std::vector<std::pair<std::size_t, std::size_t>> heard;
   DocumentFileOptions options;
   options.progress = [&](std::size_t done, std::size_t total) { heard.emplace_back(done, total); };
-  const auto take = [](SourceDocument) -> Result<void> { return {}; };
+  const auto take = [](SourceDocument) -> Result<Taken> { return Taken(); };
   REQUIRE(read_documents(folder.path("f"), options, take).has_value());
   REQUIRE(heard.size() > 1);
   CHECK(heard.front().first < 300);
@@ -357,4 +357,33 @@ TEST_CASE("A beginning of URLs needs a scheme and a host and nothing behind the 
     CHECK(checked.error().code == Code::usage);
     CHECK(checked.error().text.find("begin with https://HOST/") != std::string::npos);
   }
+}
+
+TEST_CASE("Damage where documents are kept ends the reading, and a document that is refused does not",
+          "[fetchers][documents]") {
+  const TemporaryFolder folder;
+  const std::vector<std::string> paths = {
+      folder.write("rows/a.jsonl", R"({"url":"http://a/1","text":"x"})"
+                                   "\n"
+                                   R"({"url":"http://a/2","text":"x"})"
+                                   "\n"),
+      folder.write("table/b.csv", "url,title\nhttp://b/1,x\nhttp://b/2,x\n"),
+      folder.write("text/c.txt", "words")};
+  for (const std::string& file : paths)
+    for (const std::string& path : {file, file.substr(0, file.rfind('/'))}) {
+      INFO(path);
+      int taken = 0;
+      const auto damaged = read_documents(path, {}, [&](SourceDocument) -> Result<Taken> {
+        ++taken;
+        return fail(Code::bad_data, "damaged index");
+      });
+      REQUIRE_FALSE(damaged.has_value());
+      CHECK(damaged.error().text == "damaged index");
+      CHECK(taken == 1);
+      const auto refused =
+          read_documents(path, {}, [&](SourceDocument) -> Result<Taken> { return Refusal{"not this one"}; });
+      REQUIRE(refused.has_value());
+      REQUIRE(refused->left_out.size() == 1);
+      CHECK(refused->left_out[0].why.find("not this one") != std::string::npos);
+    }
 }
