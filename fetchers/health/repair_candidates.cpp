@@ -18,6 +18,7 @@ namespace {
 constexpr std::size_t kMostLeaves = 200'000;
 constexpr int kDeepestLeaf = 24;
 constexpr std::size_t kMostPageElements = 50'000;
+constexpr std::size_t kMostWordSteps = 5'000'000;
 constexpr std::size_t kMostCandidates = 12;
 constexpr std::size_t kLongestPlain = 4000;
 /// Links to one known result that vote; a page that repeats a link a thousand times costs no more.
@@ -187,12 +188,17 @@ void make_xpaths(RuleCandidates& found) {
 
 // Pages.
 
-std::string page_words(const xmlNode* root) {
+/// The words below an element.
+///
+/// in:     steps_left - how many more nodes may be looked at
+std::string page_words(const xmlNode* root, std::size_t& steps_left) {
   std::string out;
-  for (const xmlNode* node = root; node != nullptr && out.size() < kLongestPlain;
-       node = next_node(root, node, !is_script(*node)))
+  for (const xmlNode* node = root; node != nullptr && out.size() < kLongestPlain && steps_left > 0;
+       node = next_node(root, node, !is_script(*node))) {
+    --steps_left;
     if (node->type == XML_TEXT_NODE && node->content != nullptr)
       out += std::string(reinterpret_cast<const char*>(node->content)) + ' ';
+  }
   return out;
 }
 
@@ -271,9 +277,10 @@ class PageWalk {
   /// The innermost elements that hold the whole title, or the beginning of the text.
   void vote_for_texts(const xmlNode* item, std::size_t example) {
     const ExampleTexts& wanted = index_.examples[example];
-    for (const xmlNode* node = item; node != nullptr; node = next_node(item, node, !is_script(*node))) {
+    for (const xmlNode* node = item; node != nullptr && steps_left_ > 0;
+         node = next_node(item, node, !is_script(*node))) {
       if (node->type != XML_ELEMENT_NODE) continue;
-      const std::string plain = plain_letters(page_words(node));
+      const std::string plain = plain_letters(page_words(node, steps_left_));
       if (!wanted.title.empty() && plain.substr(0, 80) == wanted.title)
         add_kinds(votes.titles, node, item, example);
       if (!wanted.text.empty() && plain.starts_with(wanted.text)) add_kinds(votes.texts, node, item, example);
@@ -291,6 +298,7 @@ class PageWalk {
   std::vector<const xmlNode*> elements_;
   std::map<std::size_t, std::vector<const xmlNode*>> links_;
   std::map<const xmlNode*, std::set<std::size_t>> holders_;
+  std::size_t steps_left_ = kMostWordSteps;  ///< for words, which are read for all elements around them
 };
 
 }  // namespace
