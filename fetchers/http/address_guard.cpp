@@ -4,6 +4,7 @@
 #include <array>
 #include <cstdint>
 #include <cstring>
+#include <system_error>
 #include <thread>
 
 #include <arpa/inet.h>
@@ -103,8 +104,12 @@ Reach reach_of(std::string_view numeric_address) {
 
 namespace {
 
-Reach reach_by_resolver(const std::string& host) {
+constexpr auto kBetweenLookUps = std::chrono::seconds(5);
+constexpr auto kLongestLookingUp = std::chrono::minutes(10);
+
+std::optional<Reach> reach_by_resolver(const std::string& host) {
   const auto addresses = look_up_addresses(host);
+  if (addresses.empty()) return std::nullopt;
   const bool is_private = std::any_of(addresses.begin(), addresses.end(), [](const std::string& address) {
     return reach_of(std::string_view(address)) == Reach::us_only;
   });
@@ -120,31 +125,59 @@ bool is_private_name(std::string_view host) {
   return false;
 }
 
-std::shared_ptr<const OwnHost> OwnHost::find(const std::string& host, ReachOfName reach_of_name) {
-  auto out = std::make_shared<OwnHost>();
-  std::promise<Reach> promise;
-  out->reach_ = promise.get_future().share();
+std::shared_ptr<const OwnHost> OwnHost::find(const std::string& host, ReachOfName reach_of_name,
+                                             const Clock& clock) {
   const bool has_brackets = host.size() > 2 && host.front() == '[';
   const std::string name = has_brackets ? host.substr(1, host.size() - 2) : host;
+  return std::shared_ptr<const OwnHost>(new OwnHost(name, std::move(reach_of_name), clock));
+}
+
+OwnHost::OwnHost(std::string name, ReachOfName reach_of_name, const Clock& clock)
+    : name_(std::move(name)),
+      reach_of_name_(reach_of_name ? std::move(reach_of_name) : ReachOfName(reach_by_resolver)),
+      clock_(clock),
+      last_look_up_(clock.now() + kLongestLookingUp) {
   Bytes bytes{};
-  const bool is_number = inet_pton(AF_INET, name.c_str(), bytes.data()) == 1 ||
-                         inet_pton(AF_INET6, name.c_str(), bytes.data()) == 1;
-  if (is_number || is_private_name(name)) {
-    promise.set_value(is_number ? reach_of(std::string_view(name)) : Reach::us_only);
-    return out;
+  const bool is_number = inet_pton(AF_INET, name_.c_str(), bytes.data()) == 1 ||
+                         inet_pton(AF_INET6, name_.c_str(), bytes.data()) == 1;
+  if (!is_number && !is_private_name(name_)) {
+    look_up(clock.now());
+    return;
   }
-  // The resolver cannot be interrupted, so its thread is detached and refers to nothing of ours.
-  std::thread([name, promise = std::move(promise),
-               resolve =
-                   reach_of_name ? std::move(reach_of_name) : ReachOfName(reach_by_resolver)]() mutable {
-    promise.set_value(resolve(name));
-  }).detach();
-  return out;
+  std::promise<std::optional<Reach>> promise;
+  promise.set_value(is_number ? reach_of(std::string_view(name_)) : Reach::us_only);
+  found_ = promise.get_future().share();
+}
+
+/// The resolver cannot be interrupted, so its thread is detached and refers to nothing of ours.
+void OwnHost::look_up(TimePoint now) const {
+  std::promise<std::optional<Reach>> promise;
+  found_ = promise.get_future().share();
+  next_look_up_ = now + kBetweenLookUps;
+  try {
+    std::thread([name = name_, promise = std::move(promise), resolve = reach_of_name_]() mutable {
+      promise.set_value(resolve(name));
+    }).detach();
+  } catch (const std::system_error&) {  // no thread: as if the name had not been found
+    std::promise<std::optional<Reach>> none;
+    none.set_value(std::nullopt);
+    found_ = none.get_future().share();
+  }
+}
+
+/// The result of the latest look-up, or of a new one if that is due.
+OwnHost::Found OwnHost::found_by_now() const {
+  const std::lock_guard lock(mutex_);
+  const TimePoint now = clock_.now();
+  const bool has_ended = found_.wait_for(Duration::zero()) == std::future_status::ready;
+  if (has_ended && !found_.get() && now >= next_look_up_ && now <= last_look_up_) look_up(now);
+  return found_;
 }
 
 bool OwnHost::is_private() const {
   constexpr auto kPatience = std::chrono::milliseconds(100);
-  return reach_.wait_for(kPatience) == std::future_status::ready && reach_.get() == Reach::us_only;
+  const Found found = found_by_now();
+  return found.wait_for(kPatience) == std::future_status::ready && found.get() == Reach::us_only;
 }
 
 Result<AddressGuard> AddressGuard::make(const std::vector<std::string>& allow_private) {

@@ -3,11 +3,14 @@
 #include <functional>
 #include <future>
 #include <memory>
+#include <mutex>
+#include <optional>
 #include <set>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "core/deadline.h"
 #include "core/result.h"
 
 struct sockaddr;
@@ -32,25 +35,40 @@ Reach reach_of(std::string_view numeric_address);
 /// source: RFC 6761, 6762 and 8375, ICANN's .internal, and names without a dot
 bool is_private_name(std::string_view host);
 
-/// Finds out who can be reached under a host name. May take seconds.
-using ReachOfName = std::function<Reach(const std::string& host)>;
+/// Finds out who can be reached under a host name; nullopt if the name was not found. May take seconds.
+using ReachOfName = std::function<std::optional<Reach>(const std::string& host)>;
 
 /// Whether the host in a definition is private: a private address, a name that no public server can have, or
 /// a name that resolved to a private address when the definition was loaded. A public name that becomes
-/// private later does not count, so that its owner cannot lead us into our own network.
+/// private later does not count, so that its owner cannot lead us into our own network. A name that was not
+/// found, such as while a machine starts, is looked up again when it is asked for; only in the first minutes,
+/// because whoever takes over a name that nobody has may then choose its address.
 class OwnHost {
  public:
   /// Numeric addresses and names without a dot are decided immediately; others are looked up on a thread of
   /// their own.
   ///
   /// in:     reach_of_name - empty: the machine's resolver
-  static std::shared_ptr<const OwnHost> find(const std::string& host, ReachOfName reach_of_name = {});
+  static std::shared_ptr<const OwnHost> find(const std::string& host, ReachOfName reach_of_name = {},
+                                             const Clock& clock = machine_clock());
 
   /// Waits up to a tenth of a second for the look-up; false if it has not finished by then.
   bool is_private() const;
 
  private:
-  std::shared_future<Reach> reach_;
+  using Found = std::shared_future<std::optional<Reach>>;
+
+  OwnHost(std::string name, ReachOfName reach_of_name, const Clock& clock);
+  void look_up(TimePoint now) const;
+  Found found_by_now() const;
+
+  const std::string name_;
+  const ReachOfName reach_of_name_;
+  const Clock& clock_;
+  const TimePoint last_look_up_;  ///< later ones are not begun
+  mutable std::mutex mutex_;
+  mutable Found found_;
+  mutable TimePoint next_look_up_;
 };
 
 /// Decides whether a request may connect to an address.

@@ -1,5 +1,7 @@
 #include "fetchers/http/address_guard.h"
 
+#include <atomic>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -10,6 +12,7 @@
 #include "fetchers/definition/engine_file.h"
 #include "fetchers/engines/http/engine_request.h"
 #include "tests/support/chaos_server.h"
+#include "tests/support/manual_clock.h"
 
 using namespace metafuse;
 using namespace metafuse::fetchers;
@@ -243,6 +246,39 @@ TEST_CASE("Addresses are classified by who can be behind them", "[fetchers][ssrf
     INFO(text);
     CHECK(reach_of(text) == Reach::nobody);
   }
+}
+
+TEST_CASE("A host whose name was not found is looked up again, but only for some minutes",
+          "[fetchers][ssrf]") {
+  test::ManualClock clock;
+  std::atomic<int> looked_up = 0;
+  std::atomic<bool> is_found = false;
+  const auto found = [&] {
+    return OwnHost::find(
+        "search.corp.example",
+        [&](const std::string&) -> std::optional<Reach> {
+          ++looked_up;
+          return is_found ? std::optional(Reach::us_only) : std::nullopt;
+        },
+        clock);
+  };
+  auto host = found();
+  CHECK_FALSE(host->is_private());
+  is_found = true;
+  CHECK_FALSE(host->is_private());  // not at once
+  CHECK(looked_up == 1);
+  clock.advance(std::chrono::seconds(6));
+  CHECK(host->is_private());
+  CHECK(looked_up == 2);
+  clock.advance(std::chrono::hours(1));
+  CHECK(host->is_private());  // what was found stays
+  is_found = false;
+  host = found();
+  CHECK_FALSE(host->is_private());
+  is_found = true;
+  clock.advance(std::chrono::hours(1));  // whoever has taken over the name by now cannot lead us anywhere
+  CHECK_FALSE(host->is_private());
+  CHECK(looked_up == 3);
 }
 
 TEST_CASE("The setting allow_private opens only the named host and port and never link-local",
