@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 
 #include <fmt/format.h>
 
@@ -168,7 +169,8 @@ void HitRows::add(std::span<const std::string_view> columns, std::span<const std
   hit.published = clean_date(value_of("published"));
   hit.language = language_tag(value_of("language"));
   double score = 0;
-  if (to_double(value_of("score"), score)) hit.score = score;
+  // Servers have infinite numbers and numbers that are none; no score is one.
+  if (to_double(value_of("score"), score) && std::isfinite(score)) hit.score = score;
   list_.hits.push_back(std::move(hit));
 }
 

@@ -46,6 +46,14 @@ Error maria_error(unsigned number, std::string_view text) {
   return fail(is_absent ? Code::unavailable : Code::bad_config, said);
 }
 
+Error late_maria() {
+  return fail(Code::try_again, "MariaDB did not answer in time");
+}
+
+unsigned whole_seconds(Duration time) {
+  return static_cast<unsigned>(std::max<long>(1, std::chrono::ceil<std::chrono::seconds>(time).count()));
+}
+
 Error maria_failure(MYSQL* connection) {
   return maria_error(mysql_errno(connection), mysql_error(connection));
 }
@@ -134,22 +142,25 @@ class Mariadb final : public Database {
 
   Result<RankedList> search(const SqlWindow& window, const Deadline& deadline) override {
     TRY(const auto statement, with_marks(access_.statement, SqlStatementText::Marks::question));
+    if (deadline.has_passed()) return late_maria();  // it waited too long for a thread
     if (MariaConnection idle = idle_.take()) {
-      auto list = ask(std::move(idle), statement, window);
+      auto list = ask(std::move(idle), statement, window, deadline);
       if (list || list.error().code != Code::unavailable || deadline.has_passed()) return list;
     }
-    TRY(auto connection, open());
-    return ask(std::move(connection), statement, window);
+    TRY(auto connection, open(deadline));
+    return ask(std::move(connection), statement, window, deadline);
   }
 
  private:
-  Result<MariaConnection> open() const {
+  /// The library's time limits are whole seconds, and those of reading and writing stay with the connection,
+  /// which later searches use. A server that does not answer at all is waited for no longer than the search.
+  Result<MariaConnection> open(const Deadline& deadline) const {
     MariaConnection connection(mysql_init(nullptr));
     if (!connection) return fail(Code::try_again, "MariaDB: out of memory");
-    const auto seconds =
-        static_cast<unsigned>(std::max<long>(1, std::chrono::ceil<std::chrono::seconds>(timeout_).count()));
-    for (const mysql_option option :
-         {MYSQL_OPT_CONNECT_TIMEOUT, MYSQL_OPT_READ_TIMEOUT, MYSQL_OPT_WRITE_TIMEOUT})
+    const unsigned seconds = whole_seconds(timeout_);
+    const unsigned to_connect = whole_seconds(std::min(timeout_, deadline.left()));
+    mysql_options(connection.get(), MYSQL_OPT_CONNECT_TIMEOUT, &to_connect);
+    for (const mysql_option option : {MYSQL_OPT_READ_TIMEOUT, MYSQL_OPT_WRITE_TIMEOUT})
       mysql_options(connection.get(), option, &seconds);
     mysql_options(connection.get(), MYSQL_SET_CHARSET_NAME, "utf8mb4");
     const unsigned no_local_files = 0;
@@ -160,6 +171,7 @@ class Mariadb final : public Database {
                            static_cast<unsigned>(access_.port), is_socket ? access_.host.c_str() : nullptr,
                            0) == nullptr)
       return maria_failure(connection.get());
+    if (deadline.has_passed()) return late_maria();
     TRY_VOID(set_up(connection.get()));
     return connection;
   }
@@ -176,17 +188,21 @@ class Mariadb final : public Database {
   }
 
   /// The connection is another search's from the moment it is given back: the statement is closed before.
-  Result<RankedList> ask(MariaConnection connection, const SqlStatementText& text, const SqlWindow& window) {
-    auto list = list_by(connection.get(), text, window);
+  Result<RankedList> ask(MariaConnection connection, const SqlStatementText& text, const SqlWindow& window,
+                         const Deadline& deadline) {
+    auto list = list_by(connection.get(), text, window, deadline);
     if (list) idle_.give_back(std::move(connection));
     return list;
   }
 
-  Result<RankedList> list_by(MYSQL* connection, const SqlStatementText& text, const SqlWindow& window) const {
+  Result<RankedList> list_by(MYSQL* connection, const SqlStatementText& text, const SqlWindow& window,
+                             const Deadline& deadline) const {
+    if (deadline.has_passed()) return late_maria();
     const MariaStatement statement(mysql_stmt_init(connection));
     if (!statement) return fail(Code::try_again, "MariaDB: out of memory");
     if (mysql_stmt_prepare(statement.get(), text.text.c_str(), text.text.size()) != 0)
       return maria_failure(statement.get());
+    if (deadline.has_passed()) return late_maria();
     BoundArguments arguments(text.arguments(window));
     if (mysql_stmt_param_count(statement.get()) != arguments.values.size())
       return fail(

@@ -232,6 +232,29 @@ int mixed_up_searches(Fetcher& fetcher, const std::string& engine) {
   return wrong;
 }
 
+TEST_CASE("A score that is no finite number is none", "[fetchers][databases]") {
+  HitRows rows("", 10, 0);
+  const std::vector<std::string_view> columns = {"url", "title", "score"};
+  for (const std::string_view score : {"NaN", "Infinity", "-inf", "1e999", "0.5"})
+    rows.add(columns, std::vector<std::string_view>{"http://a.example/", "t", score});
+  const RankedList list = rows.take();
+  REQUIRE(list.hits.size() == 5);
+  for (std::size_t i = 0; i < 4; ++i) CHECK_FALSE(list.hits[i].score.has_value());
+  CHECK(list.hits[4].score == 0.5);
+}
+
+TEST_CASE("MariaDB is not even connected to when a search has waited too long", "[fetchers][databases]") {
+  DatabaseAccess access;
+  access.server = DatabaseAccess::Server::mariadb;
+  access.host = "/no/such/socket";
+  access.statement = "SELECT :query";
+  const auto database = make_mariadb(access, std::chrono::seconds(3));
+  const auto late = database->search({.query = "x", .vector = {}}, Deadline(machine_clock(), Duration(0)));
+  REQUIRE_FALSE(late.has_value());
+  if (late.error().code == Code::bad_config) return skip("built without MariaDB");
+  CHECK(late.error().code == Code::try_again);
+}
+
 TEST_CASE("MariaDB is searched by full text and statements and only read", "[fetchers][databases][mariadb]") {
   const auto server = MariadbServer::start();
   if (!server) return;
