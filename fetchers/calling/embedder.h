@@ -16,10 +16,10 @@
 #include "core/deadline.h"
 #include "core/recently_used.h"
 #include "core/result.h"
-#include "fetchers/calling/breaker.h"
 #include "fetchers/calling/fetcher.h"
 #include "fetchers/engines/http/engine_request.h"
 #include "fetchers/engines/vector/vector_rows.h"
+#include "fetchers/http/breaker.h"
 #include "fetchers/http/transport.h"
 #include "fetchers/model/engine.h"
 

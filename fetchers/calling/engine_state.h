@@ -12,12 +12,12 @@
 #include "core/deadline.h"
 #include "core/recently_used.h"
 #include "fetchers/calling/blocking_workers.h"
-#include "fetchers/calling/breaker.h"
 #include "fetchers/calling/embedded_search.h"
 #include "fetchers/calling/learned_wait.h"
 #include "fetchers/calling/make_fetcher.h"
 #include "fetchers/engines/http/access_tokens.h"
 #include "fetchers/engines/http/engine_request.h"
+#include "fetchers/http/breaker.h"
 #include "fetchers/http/sender_turns.h"
 
 // What the fetcher knows about each engine while the process runs, and what all fetches share.

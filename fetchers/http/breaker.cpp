@@ -1,4 +1,4 @@
-#include "fetchers/calling/breaker.h"
+#include "fetchers/http/breaker.h"
 
 #include <algorithm>
 
