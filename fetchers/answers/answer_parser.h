@@ -33,6 +33,7 @@ struct AnswerContext {
   std::string query{};                      ///< for AnswerRules::match
   std::int64_t now = 0;                     ///< seconds since 1970, for "3 hours ago"; 0: unknown
   mutable WorkEnd end{};                    ///< when to stop; the answer is lost then
+  HiddenTexts secrets{};                    ///< that no text may hold the beginning of
 };
 
 /// Extracts the ranked list from an answer.

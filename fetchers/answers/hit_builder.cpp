@@ -84,12 +84,23 @@ std::optional<std::string> linked_url(std::string_view link, const std::string& 
   return url;
 }
 
+/// A text as it is shown. Secrets are hidden in it before one can be cut off at its end; those that are whole
+/// are hidden with the rest of the list.
+std::string shown_text(std::string_view text, bool is_html, std::size_t max_bytes,
+                       const AnswerContext& context) {
+  if (context.secrets == nullptr) return clean_text(text, is_html, max_bytes);
+  std::string out = clean_text(text, is_html, max_bytes + context.secrets->front().size());
+  if (out.size() <= max_bytes) return out;
+  redact(out, context.secrets);
+  return std::string(ascii_trimmed(truncate_utf8(out, max_bytes)));
+}
+
 /// A detail in the one form that its row declares; empty if it is not of that form.
-std::string clean_detail(std::string_view name, std::string_view text, const std::string& base) {
+std::string clean_detail(std::string_view name, std::string_view text, const AnswerContext& context) {
   const DetailRow* row = find_detail(name);
   if (row == nullptr || text.empty()) return {};
-  if (row->form == DetailForm::link) return linked_url(text, base).value_or("");
-  std::string clean = clean_text(text, false, kMaxTitleBytes);
+  if (row->form == DetailForm::link) return linked_url(text, context.url).value_or("");
+  std::string clean = shown_text(text, false, kMaxTitleBytes, context);
   if (double number = 0; row->form == DetailForm::number)
     return clean_number(clean, number) ? fmt::format("{:.10g}", number) : std::string();
   if (row->form != DetailForm::seconds) return clean;
@@ -226,16 +237,16 @@ void HitBuilder::append(const RawHit& raw, bool is_text_html) {
   if (context_.ids != nullptr) context_.ids->emplace_back(raw.id.view());
   const bool is_title_html = is_text_html || rules_.is_title_html;
   const bool is_content_html = is_text_html || rules_.is_content_html;
-  Hit& hit =
-      list_.hits.emplace_back(std::move(*url), clean_text(raw.title.view(), is_title_html, kMaxTitleBytes),
-                              clean_text(raw.content.view(), is_content_html, kMaxSnippetBytes));
+  Hit& hit = list_.hits.emplace_back(
+      std::move(*url), shown_text(raw.title.view(), is_title_html, kMaxTitleBytes, context_),
+      shown_text(raw.content.view(), is_content_html, kMaxSnippetBytes, context_));
   if (!raw.published.empty()) hit.published = clean_date(raw.published.view(), context_.now);
   if (!raw.language.empty()) hit.language = language_tag(raw.language.view());
   if (!raw.thumbnail.empty()) hit.thumbnail = linked_url(raw.thumbnail.view(), context_.url).value_or("");
   if (double score = 0; !raw.score.empty() && clean_number(raw.score.view(), score)) hit.score = score;
   hit.kind = rules_.kind;
   for (std::size_t i = 0; i < raw.details.size(); ++i)
-    if (std::string text = clean_detail(rules_.details[i].first, raw.details[i].view(), context_.url);
+    if (std::string text = clean_detail(rules_.details[i].first, raw.details[i].view(), context_);
         !text.empty())
       hit.details.emplace_back(rules_.details[i].first, std::move(text));
 }
@@ -255,8 +266,8 @@ void HitBuilder::append_zipped(
   }
 }
 
-void append_suggestion(RankedList& list, std::string_view text) {
-  std::string cleaned = clean_text(text, false, kMaxTitleBytes);
+void append_suggestion(RankedList& list, std::string_view text, const AnswerContext& context) {
+  std::string cleaned = shown_text(text, false, kMaxTitleBytes, context);
   if (cleaned.empty() || list.suggestions.size() >= kMaxSuggestions) return;
   if (std::find(list.suggestions.begin(), list.suggestions.end(), cleaned) == list.suggestions.end())
     list.suggestions.push_back(std::move(cleaned));

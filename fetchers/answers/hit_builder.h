@@ -110,7 +110,7 @@ Error parsed_too_long();
 std::string joined_texts(const std::vector<std::string>& texts, std::string_view separator);
 
 /// Appends a cleaned suggestion, at most 20.
-void append_suggestion(RankedList& list, std::string_view text);
+void append_suggestion(RankedList& list, std::string_view text, const AnswerContext& context);
 
 using Texts = std::vector<std::string>;
 using ParseAnswer = Result<RankedList>(const AnswerRules& rules, std::string_view body,

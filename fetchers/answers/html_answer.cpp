@@ -20,6 +20,7 @@ namespace {
 
 constexpr std::size_t kMaxHtmlHits = 1000;
 constexpr unsigned long kMaxXPathSteps = 2'000'000;
+constexpr unsigned long kMaxTextSteps = 5'000'000;
 constexpr int kMaxTextBytes = 20'000;
 
 struct XmlFree {
@@ -38,14 +39,18 @@ const xmlChar* as_xml(const char* text) {
 void ignore_error(void*, xmlErrorPtr) {}
 
 /// The text below a node, without scripts and styles.
-std::string text_under(const xmlNode* root) {
+///
+/// in:     steps_left - how many more nodes may be looked at; the text ends with them
+std::string text_under(const xmlNode* root, unsigned long& steps_left) {
   if (root->type == XML_ATTRIBUTE_NODE || root->type == XML_TEXT_NODE || root->type == XML_CDATA_SECTION_NODE)
     return owned_text(xmlNodeGetContent(const_cast<xmlNode*>(root)));
   std::string out;
-  for (const xmlNode* node = root; node != nullptr && out.size() < kMaxTextBytes;
-       node = next_node(root, node, !is_script(*node)))
+  for (const xmlNode* node = root; node != nullptr && out.size() < kMaxTextBytes && steps_left > 0;
+       node = next_node(root, node, !is_script(*node))) {
+    --steps_left;
     if ((node->type == XML_TEXT_NODE || node->type == XML_CDATA_SECTION_NODE) && node->content != nullptr)
       out += reinterpret_cast<const char*>(node->content);
+  }
   return out;
 }
 
@@ -78,9 +83,12 @@ class HtmlPage {
     } else if (value) {
       found = nodes_of(*value);
     }
-    for (const xmlNode* node : found) out.push_back(text_under(node));
+    for (const xmlNode* node : found) out.push_back(text_under(node, text_steps_left_));
     return out;
   }
+
+  /// Whether texts are lacking because reading them took too many steps.
+  bool is_exhausted() const { return text_steps_left_ == 0; }
 
  private:
   struct Expression {
@@ -128,6 +136,7 @@ class HtmlPage {
 
   HtmlDocument document_;
   unsigned long steps_left_ = kMaxXPathSteps;
+  unsigned long text_steps_left_ = kMaxTextSteps;
   XPathContext context_;  ///< made when the first expression needs it
   std::vector<Expression> expressions_;
 };
@@ -197,11 +206,13 @@ Result<RankedList> parse_html_answer(const AnswerRules& rules, std::string_view 
     if (!results)
       return fail(Code::bad_data, "evaluating the results' XPath takes too many steps on this page");
     for (xmlNode* result : *results) {
-      if (given.end.has_come()) return parsed_too_long();
+      if (given.end.has_come_by_now() || page.is_exhausted()) return parsed_too_long();
       append_node(builder, page, result, rules);
     }
   }
-  for (const std::string& text : page.texts(rules.suggestion, page.root())) append_suggestion(list, text);
+  for (const std::string& text : page.texts(rules.suggestion, page.root()))
+    append_suggestion(list, text, context);
+  if (page.is_exhausted()) return parsed_too_long();
   return list;
 }
 

@@ -1,16 +1,26 @@
 #include "fetchers/answers/inside.h"
 
+#include <algorithm>
+
 #include "fetchers/answers/hit_builder.h"
 
 namespace metafuse::fetchers {
 namespace {
 
 constexpr std::size_t kMostInnerTexts = 1000;
+constexpr int kMostOpenValues = 16;  ///< brackets that do not close, each looked for up to the body's end
+constexpr std::string_view kBeforeJson = " \t\r\n=(:";
 
+/// A marker that ends before `begin` has nothing else behind it, so the next one ends behind `begin`.
 Result<std::string> json_behind(std::string_view body, const std::string& marker) {
-  for (std::size_t at = body.find(marker); at != std::string_view::npos; at = body.find(marker, at + 1)) {
-    const std::string_view found = leading_json(body.substr(at + marker.size()));
+  int open_values = 0;
+  for (std::size_t at = body.find(marker); at != std::string_view::npos && open_values < kMostOpenValues;) {
+    const std::size_t end = at + marker.size();
+    const std::size_t begin = std::min(body.find_first_not_of(kBeforeJson, end), body.size());
+    const std::string_view found = leading_json(body.substr(begin));
     if (!found.empty()) return std::string(found);
+    if (begin < body.size() && (body[begin] == '{' || body[begin] == '[')) ++open_values;
+    at = body.find(marker, begin + 1 - marker.size());
   }
   return fail(Code::bad_data, "the answer has no JSON after \"" + marker + "\"");
 }
@@ -32,7 +42,7 @@ Result<std::string> joined_json(const Texts& texts, const std::string& where) {
 }  // namespace
 
 std::string_view leading_json(std::string_view text) {
-  const std::size_t begin = text.find_first_not_of(" \t\r\n=(:");
+  const std::size_t begin = text.find_first_not_of(kBeforeJson);
   if (begin == std::string_view::npos || (text[begin] != '{' && text[begin] != '[')) return {};
   bool is_inside_text = false;
   int depth = 0;

@@ -47,7 +47,8 @@ class ResultReader {
     for (const auto& [name, rule] : rules.details) add_paths(rule);
   }
 
-  bool is_full() const { return list_.hits.size() >= kMaxHits; }
+  /// Whether no more results are taken: there are enough, or the time is over.
+  bool is_full() const { return list_.hits.size() >= kMaxHits || context_.end.has_come(); }
   void expect(std::size_t count) { list_.hits.reserve(list_.hits.size() + std::min(kMaxHits, count)); }
   HitBuilder& builder() { return builder_; }
 
@@ -180,10 +181,12 @@ bool append_results(ResultReader& reader, element root, const std::string& where
   return true;
 }
 
-void append_suggestions(RankedList& list, element root, const std::string& where) {
+void append_suggestions(RankedList& list, element root, const std::string& where,
+                        const AnswerContext& context) {
   TextPool texts;
   const auto take = [&](element value) {
-    if (const PartText text = text_of(value, texts); !text.is_missing()) append_suggestion(list, text.view());
+    if (const PartText text = text_of(value, texts); !text.is_missing())
+      append_suggestion(list, text.view(), context);
   };
   find(root, parse_key_path(where), [&](element match) {
     if (!match.is_array()) take(match);
@@ -215,7 +218,8 @@ Result<RankedList> read_json(const AnswerRules& rules, element root, const Answe
       return texts;
     });
   }
-  if (!rules.suggestion.empty()) append_suggestions(list, root, rules.suggestion);
+  if (!rules.suggestion.empty()) append_suggestions(list, root, rules.suggestion, context);
+  if (context.end.has_come()) return parsed_too_long();
   return list;
 }
 

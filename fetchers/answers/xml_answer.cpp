@@ -193,7 +193,7 @@ Result<RankedList> read_feed(const pugi::xml_document& document, const AnswerRul
   TextPool& texts = builder.texts();
   FeedLanguages languages(root);
   for (const pugi::xml_node& item : items.found) {
-    if (context.end.has_come()) return parsed_too_long();
+    if (context.end.has_come_by_now()) return parsed_too_long();
     RawHit raw;
     raw.url = texts.keep(rules.url_prefix + link_of(item));
     raw.title = texts.keep(text_of_element(child_named(item, {"title"})));
@@ -222,9 +222,10 @@ Result<RankedList> read_by_xpath(const pugi::xml_document& document, const Answe
   RankedList list;
   HitBuilder builder(list, rules, context);
   for (const pugi::xpath_node& found : document.select_nodes(rules.results.c_str())) {
-    if (context.end.has_come()) return parsed_too_long();
+    if (context.end.has_come_by_now()) return parsed_too_long();
     note_children(context.findings, found.node());
     const auto part_of = [&](const std::string& xpath, const std::string* separator) -> PartText {
+      if (context.end.has_come_by_now()) return {};
       auto values = xpath.empty() ? std::vector<std::string>() : texts(xpath, found.node());
       if (values.empty()) return {};
       return builder.texts().keep(separator == nullptr ? std::move(values.front())
@@ -233,6 +234,7 @@ Result<RankedList> read_by_xpath(const pugi::xml_document& document, const Answe
     builder.append(std::cref(part_of));
     if (list.hits.size() >= kMaxXmlHits) break;
   }
+  if (context.end.has_come()) return parsed_too_long();
   if (list.hits.empty() && (root == "html" || root == "error" || root == "Error"))
     return fail(Code::bad_data, "the answer is <" + std::string(root) + "> without a result: " +
                                     std::string(truncate_utf8(text_of_element(document.document_element()),
@@ -290,7 +292,8 @@ Result<RankedList> parse_xml_answer(const AnswerRules& rules, std::string_view b
     if (lacks_prefixes(document, rules)) remove_prefixes(document);
     auto list = read_by_xpath(document, rules, context);
     if (list)
-      for (const std::string& text : texts(rules.suggestion, document)) append_suggestion(*list, text);
+      for (const std::string& text : texts(rules.suggestion, document))
+        append_suggestion(*list, text, context);
     return list;
   } catch (const pugi::xpath_exception& error) {
     return fail(Code::bad_data, std::string("XPath: ") + error.what());

@@ -45,9 +45,14 @@ Result<RankedList> EmbeddedEngine::search(std::string_view query, std::span<cons
   if (local_) return local_->search(query, depth, offset, own);
   if (vectors_) return vectors_->search(query, vector, depth, offset, own);
   if (cosine_) return cosine_->search(query, depth, offset, own);
-  if (database_)
-    return database_->search({query, vector.empty() ? std::string() : vector_text(vector), depth, offset},
-                             own);
+  if (database_) {
+    auto list =
+        database_->search({query, vector.empty() ? std::string() : vector_text(vector), depth, offset}, own);
+    if (list) return list;
+    Error error = list.error();  // drivers repeat parts of what they connected with
+    redact(error.text, std::get<DatabaseAccess>(engine_.access).secrets);
+    return error;
+  }
   if (const auto* sqlite = std::get_if<SqliteAccess>(&engine_.access))
     return search_sqlite(*sqlite, query, depth, offset, own);
   const auto& command = std::get<CommandAccess>(engine_.access);

@@ -107,7 +107,7 @@ void ListTask::begin() {
 /// From here on the token is sent, and hidden where the engine repeats it.
 void ListTask::use_token(const std::string& token) {
   auto ready = std::make_shared<ReadyAccess>(*ready_);
-  add_secret(ready->access, token);
+  add_secret(ready->access.secrets, token);
   ready_ = std::move(ready);
   token_ = token;
 }

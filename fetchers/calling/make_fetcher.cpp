@@ -6,6 +6,7 @@
 #include "fetchers/calling/embedded_search.h"
 #include "fetchers/calling/embedder.h"
 #include "fetchers/calling/engine_fetcher.h"
+#include "fetchers/engines/sql/connection_text.h"
 
 namespace metafuse::fetchers {
 namespace {
@@ -35,9 +36,7 @@ Result<std::unique_ptr<EngineState>> make_state(Engine engine, const FetcherOpti
     const auto* vectors = std::get_if<VectorAccess>(&engine.access);
     if (vectors != nullptr && engine.embedding && is_lsi_index(vectors->database)) engine.embedding.reset();
     if (auto* database = std::get_if<DatabaseAccess>(&engine.access))
-      for (std::string* text : {&database->connection, &database->username, &database->password}) {
-        TRY(*text, with_secrets(*text, engine, engine.is_disabled ? SecretLookup() : options.secret_of));
-      }
+      TRY_VOID(fill_secrets(*database, engine, engine.is_disabled ? SecretLookup() : options.secret_of));
     state->embedded = std::make_unique<EmbeddedEngine>(engine, options.tracking);
   }
   state->engine = std::move(engine);

@@ -94,8 +94,12 @@ Blame blame_for(const HttpAnswer& answer) {
   return is_engines_fault(answer) ? Blame::engine : Blame::nobody;
 }
 
+std::optional<Duration> wished_pause(const HttpAnswer& answer) {
+  return answer.status == 429 || answer.status == 503 ? retry_after(answer) : std::nullopt;
+}
+
 void hide_secrets(std::string& text, const HttpAccess& access) {
-  if (access.secrets != nullptr) redact(text, *access.secrets);
+  redact(text, access.secrets);
 }
 
 std::string said(const HttpAccess& access, const HttpAnswer& answer) {
@@ -123,7 +127,7 @@ std::optional<FetchedList> judged(const HttpAccess& access, const HttpAnswer& an
   if (std::find(empty.begin(), empty.end(), answer.status) != empty.end()) return FetchedList{};
   const std::string status = fmt::format("HTTP {}", answer.status);
   if (answer.status < 200 || answer.status > 299) {
-    const auto wait = answer.status == 429 || answer.status == 503 ? retry_after(answer) : std::nullopt;
+    const auto wait = wished_pause(answer);
     if (answer.status == 429) return refused(Failure::rate_limited, status + said(access, answer), wait);
     if (is_html)
       if (const auto page = page_of_refusal(answer.body))
@@ -141,6 +145,7 @@ FetchedList read_answer(const Engine& engine, const HttpAccess& access, const Ht
   AnswerContext context{answer.url, std::string(answer.header("content-type")), of.language};
   context.spare_bytes = answer.body.capacity() - answer.body.size();
   context.end = std::move(of.end);
+  context.secrets = access.secrets;
   context.query = of.query;
   context.now = sent_at(answer).value_or(of.now);
   if (context.end.has_come()) return failed(Failure::timeout, "nobody waits for the answer any more");

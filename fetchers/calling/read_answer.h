@@ -19,6 +19,9 @@ FetchedList failed(Failure failure, std::string message, Blame blame = Blame::no
 /// The engine, if it or the connection to it caused the failure.
 Blame blame_for(const HttpAnswer& answer);
 
+/// The pause that an answer asks for because there were too many requests.
+std::optional<Duration> wished_pause(const HttpAnswer& answer);
+
 bool is_page(AnswerRules::Format format, const HttpAnswer& answer);
 
 /// What an answer without a list says, without secrets: ": " and its first words; empty if it says nothing.

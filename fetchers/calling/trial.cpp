@@ -26,22 +26,21 @@ constexpr auto kPageTimeout = std::chrono::seconds(20);
 /// Logs the requests and answers that pass through, to show them to the user.
 class WatchingTransport final : public Transport {
  public:
-  WatchingTransport(std::unique_ptr<Transport> inner, std::string& log, HttpAnswer& last)
-      : inner_(std::move(inner)), log_(log), last_(last) {}
+  /// in: mutex - guards the log and the last answer, which several transports may share
+  WatchingTransport(std::unique_ptr<Transport> inner, std::string& log, HttpAnswer& last, std::mutex& mutex)
+      : inner_(std::move(inner)), log_(log), last_(last), mutex_(mutex) {}
 
   void send(EngineRequest request, Done done) override {
     note_request(request);
     const bool is_shown = !request.is_confidential;
-    const Secrets secrets = request.secrets;
-    inner_->send(std::move(request), [this, is_shown, secrets, done = std::move(done)](HttpAnswer answer) {
-      if (is_shown) note_answer(without_secrets(answer, secrets));
-      done(std::move(answer));
-    });
+    inner_->send(std::move(request),
+                 [this, is_shown, secrets = request.secrets, done = std::move(done)](HttpAnswer answer) {
+                   if (is_shown) note_answer(without_secrets(answer, secrets));
+                   done(std::move(answer));
+                 });
   }
 
  private:
-  using Secrets = decltype(EngineRequest::secrets);
-
   void note_request(const EngineRequest& request) {
     const std::lock_guard lock(mutex_);
     if (request.is_confidential) {
@@ -57,10 +56,9 @@ class WatchingTransport final : public Transport {
     if (!request.record_body.empty()) log_ += ">\n> " + request.record_body + "\n";
   }
 
-  static HttpAnswer without_secrets(HttpAnswer answer, const Secrets& secrets) {
-    if (secrets == nullptr) return answer;
-    for (std::string* text : {&answer.message, &answer.url, &answer.body}) redact(*text, *secrets);
-    for (auto& [name, value] : answer.headers) redact(value, *secrets);
+  static HttpAnswer without_secrets(HttpAnswer answer, const HiddenTexts& secrets) {
+    for (std::string* text : {&answer.message, &answer.url, &answer.body}) redact(*text, secrets);
+    for (auto& [name, value] : answer.headers) redact(value, secrets);
     return answer;
   }
 
@@ -81,7 +79,7 @@ class WatchingTransport final : public Transport {
   std::unique_ptr<Transport> inner_;
   std::string& log_;
   HttpAnswer& last_;
-  std::mutex mutex_;
+  std::mutex& mutex_;
 };
 
 std::string shown_list(const RankedList& list) {
@@ -276,11 +274,12 @@ Result<Asked> ask_engine(const Engine& engine, const std::string& query, const T
   Engine tried = engine;
   tried.is_disabled = false;
   Asked out;
+  std::mutex mutex;
   FetcherOptions fetcher_options;
   fetcher_options.allow_private = options.allow_private;
   fetcher_options.secret_of = options.secret_of;
   fetcher_options.wrap_transport = [&](std::unique_ptr<Transport> inner) -> std::unique_ptr<Transport> {
-    return std::make_unique<WatchingTransport>(std::move(inner), out.log, out.last);
+    return std::make_unique<WatchingTransport>(std::move(inner), out.log, out.last, mutex);
   };
   TRY(auto fetcher, make_fetcher({tried}, std::move(fetcher_options)));
   const ExpandedQuery expanded{"try", engine.name, query};

@@ -11,6 +11,7 @@
 #include "fetchers/http/address_guard.h"
 #include "fetchers/model/engine.h"
 #include "fetchers/model/fetched_list.h"
+#include "fetchers/model/secrets.h"
 
 namespace metafuse::fetchers {
 
@@ -24,7 +25,7 @@ struct EngineRequest {
   std::string body;
   std::string record_url;  ///< URL and body with secrets replaced, for recordings
   std::string record_body;
-  std::shared_ptr<const std::vector<std::string>> secrets{};  ///< values that recordings must not hold
+  HiddenTexts secrets{};         ///< that recordings must not hold
   bool is_confidential = false;  ///< concerns a token: neither recorded nor shown
   /// "host:port" of the definition. Only this origin receives headers and credentials, and only it may be
   /// private. Empty if the definition's host contains a placeholder.
@@ -56,6 +57,10 @@ struct HttpAnswer {
 
   /// The value of the first header with that lower-case name, or empty.
   std::string_view header(std::string_view name) const;
+  /// Whether our own limits kept the request back, so that no server has seen it.
+  bool was_kept_back() const {
+    return failure == Failure::not_allowed || (failure == Failure::rate_limited && status == 0);
+  }
 };
 
 /// Sends HTTP requests, through libcurl or to a recording.

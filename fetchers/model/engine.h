@@ -12,6 +12,7 @@
 #include "core/deadline.h"
 #include "core/query_syntax.h"
 #include "core/result_kinds.h"
+#include "fetchers/model/secrets.h"
 
 namespace metafuse::fetchers {
 
@@ -241,7 +242,7 @@ struct HttpAccess {
   std::string body;             ///< with the same placeholders
   std::string content_type;     ///< of the body
   StringPairs headers;          ///< "${NAME}" in a value is a secret
-  std::shared_ptr<const std::vector<std::string>> secrets{};  ///< the values that were filled in
+  HiddenTexts secrets{};        ///< that were filled in
   StringPairs cookies;
   std::string username, password;  ///< basic authentication
   Authorization auth;
@@ -347,8 +348,9 @@ struct DatabaseAccess {
   Server server = Server::postgresql;
   std::string connection;  ///< PostgreSQL's URL, ODBC's string; "${NAME}" is a secret
   std::string host, database, username,
-      password;  ///< used without `connection`; a host with / is a socket
-  int port = 0;  ///< 0: the server's default
+      password;           ///< used without `connection`; a host with / is a socket
+  HiddenTexts secrets{};  ///< that were filled in
+  int port = 0;           ///< 0: the server's default
   std::string statement;
   std::string url_format;  ///< instead of a column url: a text with {COLUMN}
 

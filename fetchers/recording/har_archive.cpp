@@ -36,7 +36,7 @@ bool is_secret_header(std::string_view name) {
 /// A text of an exchange without the secrets of its request.
 std::string without_secrets(const EngineRequest& request, std::string_view text) {
   std::string out = to_valid_utf8(text);
-  if (request.secrets != nullptr) redact(out, *request.secrets);
+  redact(out, request.secrets);
   return out;
 }
 
@@ -57,7 +57,7 @@ JsonObject content_json(const EngineRequest& request, const HttpAnswer& answer) 
   JsonObject content{{"size", answer.body.size()},
                      {"mimeType", to_valid_utf8(answer.header("content-type"))}};
   std::string body = answer.body;
-  if (request.secrets != nullptr) redact(body, *request.secrets);
+  redact(body, request.secrets);
   if (first_invalid_utf8(body) != std::string_view::npos) {
     body = base64_encoded(body);
     content["encoding"] = "base64";

@@ -336,7 +336,7 @@ EngineRequest build_request(const Engine& engine, const ReadyAccess& ready, std:
     request.method = "GET";
     request.url = found.cursor;
     request.record_url = without_secret_parameters(found.cursor);
-    if (access.secrets != nullptr) redact(request.record_url, *access.secrets);
+    redact(request.record_url, access.secrets);
     request.body.clear();
     request.record_body.clear();
   }

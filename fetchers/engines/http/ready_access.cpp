@@ -13,13 +13,11 @@ namespace metafuse::fetchers {
 namespace {
 
 constexpr std::string_view kRedacted = "REDACTED";
-constexpr std::size_t kLeastSecret = 6;  // a shorter value occurs in texts by chance
 
-/// Replaces every "${NAME}" by the secret, encoded for its place. False when a secret is not set; `missing`
+/// Replaces every "${NAME}" by the secret, as `write` writes it. False when a secret is not set; `missing`
 /// then holds its name.
-template <class Encode = std::identity>
 bool fill_secrets(std::string& text, const SecretLookup& secret_of, std::string& missing,
-                  const Encode& encode = {}) {
+                  const WriteSecret& write = {}) {
   for (std::size_t at = text.find("${"); at != std::string::npos; at = text.find("${", at)) {
     const std::size_t end = text.find('}', at);
     if (end == std::string::npos) return true;
@@ -29,7 +27,8 @@ bool fill_secrets(std::string& text, const SecretLookup& secret_of, std::string&
       missing = name;
       return false;
     }
-    const std::string written = encode(*value);
+    const std::string_view whole = text;
+    const std::string written = write ? write(whole.substr(0, at), whole.substr(end + 1), *value) : *value;
     text.replace(at, end + 1 - at, written);
     at += written.size();
   }
@@ -40,10 +39,11 @@ bool fill_all(HttpAccess& access, const SecretLookup& secret_of, std::string& mi
   const auto fill = [&](std::string& text) { return fill_secrets(text, secret_of, missing); };
   const auto fill_url = [&](std::string& text) {
     return fill_secrets(text, secret_of, missing,
-                        [](const std::string& secret) { return percent_encoded(secret); });
+                        [](auto, auto, const std::string& secret) { return percent_encoded(secret); });
   };
   const auto fill_body = [&](std::string& text) {
-    return fill_secrets(text, secret_of, missing, with_doubled_braces);
+    return fill_secrets(text, secret_of, missing,
+                        [](auto, auto, const std::string& secret) { return with_doubled_braces(secret); });
   };
   bool is_filled = fill_url(access.url) && fill_url(access.description_url) && fill_body(access.body) &&
                    fill_url(access.paging.next.url) && fill_body(access.paging.next.body) &&
@@ -67,6 +67,16 @@ Error secret_is_missing(const Engine& engine, const std::string& name) {
                                     "credentials folder");
 }
 
+/// Looks secrets up and hides them from then on.
+SecretLookup hiding(const SecretLookup& secret_of, HiddenTexts& hidden) {
+  if (!secret_of) return {};
+  return [&](std::string_view name) {
+    auto value = secret_of(name);
+    if (value) add_secret(hidden, *value);
+    return value;
+  };
+}
+
 /// Reads what secrets or files hold of a private key, so that a mistake is found before the first search.
 Result<void> read_keys(Authorization& auth) {
   if (!auth.service_account.empty()) {
@@ -80,35 +90,12 @@ Result<void> read_keys(Authorization& auth) {
 
 }  // namespace
 
-Result<std::string> with_secrets(std::string text, const Engine& engine, const SecretLookup& secret_of) {
+Result<std::string> with_secrets(std::string text, const Engine& engine, const SecretLookup& secret_of,
+                                 HiddenTexts& hidden, const WriteSecret& write) {
   std::string missing;
-  if (!fill_secrets(text, secret_of, missing)) return secret_is_missing(engine, missing);
+  if (!fill_secrets(text, hiding(secret_of, hidden), missing, write))
+    return secret_is_missing(engine, missing);
   return text;
-}
-
-void redact(std::string& text, const std::vector<std::string>& secrets) {
-  const auto replace_all = [&](const std::string& value) {
-    std::size_t at = text.find(value);
-    if (at == std::string::npos) return;
-    std::string out;
-    std::size_t copied = 0;
-    for (; at != std::string::npos; at = text.find(value, copied)) {
-      out.append(text, copied, at - copied).append(kRedacted);
-      copied = at + value.size();
-    }
-    text = out.append(text, copied);
-  };
-  for (const std::string& secret : secrets) {
-    replace_all(secret);
-    if (const std::string encoded = percent_encoded(secret); encoded != secret) replace_all(encoded);
-  }
-}
-
-void add_secret(HttpAccess& access, const std::string& value) {
-  if (value.size() < kLeastSecret) return;
-  auto secrets = access.secrets == nullptr ? std::vector<std::string>() : *access.secrets;
-  secrets.push_back(value);
-  access.secrets = std::make_shared<const std::vector<std::string>>(std::move(secrets));
 }
 
 Result<ReadyAccess> ready_access(const Engine& engine, const SecretLookup& secret_of) {
@@ -116,12 +103,7 @@ Result<ReadyAccess> ready_access(const Engine& engine, const SecretLookup& secre
   ReadyAccess ready{access, access, {}, {}};
   std::string missing;
   fill_all(ready.redacted, nullptr, missing);
-  const SecretLookup noted = [&](std::string_view name) {
-    auto value = secret_of(name);
-    if (value) add_secret(ready.access, *value);
-    return value;
-  };
-  if (!fill_all(ready.access, secret_of ? noted : secret_of, missing))
+  if (!fill_all(ready.access, hiding(secret_of, ready.access.secrets), missing))
     return secret_is_missing(engine, missing);
   if (secret_of)
     if (const auto read = read_keys(ready.access.auth); !read)

@@ -10,6 +10,7 @@
 #include "core/result.h"
 #include "fetchers/http/address_guard.h"
 #include "fetchers/model/engine.h"
+#include "fetchers/model/secrets.h"
 
 // The secrets of an engine's definition: filled in for requests, replaced by markers for recordings.
 
@@ -38,16 +39,17 @@ Result<ReadyAccess> ready_access(const Engine& engine, const SecretLookup& secre
 /// in:     number - less than the number of instances
 Engine engine_at(const Engine& engine, std::size_t number);
 
-/// Replaces every secret in the text, as it is or percent-encoded, by "REDACTED".
-void redact(std::string& text, const std::vector<std::string>& secrets);
+/// How a secret is written at its place, between the text before it, whose secrets are filled in, and the
+/// text after it.
+using WriteSecret =
+    std::function<std::string(std::string_view before, std::string_view after, const std::string& secret)>;
 
-/// Adds a value to the secrets that are hidden, unless it is so short that it occurs in texts by chance.
-void add_secret(HttpAccess& access, const std::string& value);
-
-/// Replaces every "${NAME}" in the text by its secret.
+/// Replaces every "${NAME}" in the text by its secret, which is hidden from now on.
 ///
+/// in:     write - empty: secrets are written as they are
 /// errors: bad_config, naming the engine and the secret that is not set
-Result<std::string> with_secrets(std::string text, const Engine& engine, const SecretLookup& secret_of);
+Result<std::string> with_secrets(std::string text, const Engine& engine, const SecretLookup& secret_of,
+                                 HiddenTexts& hidden, const WriteSecret& write = {});
 
 /// The URL with the values of those parameters masked whose names mark them as secrets.
 std::string without_secret_parameters(std::string url);

@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <string>
 #include <tuple>
+#include <utility>
+#include <vector>
 
 #include <catch2/catch.hpp>
 
@@ -162,6 +164,50 @@ TEST_CASE("XML is limited to 8 MB and 256 levels and XPath to two million steps"
   CHECK(mistake_of(by_paths(Format::html, "//p", "./a/@href"), page).empty());
   CHECK(mistake_of(by_paths(Format::html, "//*[count(//*) > 0]", "./a/@href"), page).find("too many steps") !=
         std::string::npos);
+}
+
+TEST_CASE("Reading the texts of nested results takes a limited number of steps",
+          "[fetchers][limits][security]") {
+  AnswerRules rules = by_paths(Format::html, "//div", "./@id");
+  rules.title = PartRule(".");
+  const auto page = [](std::size_t leaves) {
+    return repeated_part("<div id='/#'>", 100) +
+           repeated_part("<b" + std::string(20, ' ') + "></b>", leaves) + repeated_part("</div>", 100);
+  };
+  CHECK(mistake_of(rules, page(10'000)).empty());
+  CHECK(mistake_of(rules, page(60'000)) == "reading the answer takes too long");
+}
+
+TEST_CASE("Before each result the clock is asked whether reading has to end",
+          "[fetchers][limits][security]") {
+  for (const auto& [rules, body] : std::vector<std::pair<AnswerRules, std::string>>{
+           {by_paths(Format::html, "//p", "./a/@href"), repeated_part("<p><a href='/#'>x</a></p>", 5)},
+           {by_paths(Format::xml, "//p", "./a"), "<x>" + repeated_part("<p><a>/#</a></p>", 5) + "</x>"},
+           {by_paths(Format::xml, "", ""),
+            "<rss><channel>" + repeated_part("<item><link>/#</link></item>", 5) + "</channel></rss>"}}) {
+    INFO(body);
+    int asked = 0;
+    AnswerContext context = kLimitContext;
+    context.end = WorkEnd([&] { return ++asked > 3; });
+    const auto list = parse_answer(rules, body, context);
+    REQUIRE_FALSE(list.has_value());
+    CHECK(list.error().text == "reading the answer takes too long");
+  }
+}
+
+TEST_CASE("JSON behind a text is looked for behind the first few brackets that do not close",
+          "[fetchers][limits][security]") {
+  AnswerRules rules = by_paths(Format::json, "r", "u");
+  rules.inside.json_after = "data";
+  const std::string json = R"( = {"r":[{"u":"/a","t":"x"}]})";
+  CHECK(mistake_of(rules, repeated_part("data{ ", 15) + "data" + json).empty());
+  CHECK(mistake_of(rules, repeated_part("data{ ", 16) + "data" + json).find("no JSON after") !=
+        std::string::npos);
+  CHECK(mistake_of(rules, repeated_part("data, ", 300'000) + "data" + json).empty());
+  rules.inside.json_after = "=";
+  CHECK(mistake_of(rules, std::string(1'000'000, '=') + "x =" + json).empty());
+  rules.inside.json_after = "= a";
+  CHECK(mistake_of(rules, "= a = a" + json).empty());
 }
 
 TEST_CASE("URLs of an answer are resolved and only http and https are accepted", "[fetchers][security]") {

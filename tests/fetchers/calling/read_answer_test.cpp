@@ -99,6 +99,39 @@ TEST_CASE("Neither secrets nor credentials stand in a result", "[fetchers][secur
   CHECK(list.hits[2].url == "http://b.example/3");
 }
 
+TEST_CASE("No part of a secret stands where a text is cut off", "[fetchers][security]") {
+  const std::string secret = "abcdefgh/12345678";
+  const Clock& clock = machine_clock();
+  const ExpandedQuery query{"t", "e", "x"};
+  for (const std::size_t before : {480U, 488U, 495U, 499U, 500U, 1985U, 1995U, 2000U}) {
+    INFO(before);
+    const std::string text = std::string(before, '-') + secret + " ---";
+    const std::string encoded = std::string(before, '-') + "abcdefgh%2f12345678";
+    Script script{[&](const EngineRequest&) {
+                    return answer_of(R"({"results":[{"url":"http://a.example/1","title":")" + text +
+                                     R"(","content":")" + text + R"(","author":")" + encoded +
+                                     R"("}],"also":[")" + text + "\"]}");
+                  },
+                  {}};
+    FetcherOptions options = scripted_options(script);
+    options.secret_of = [&](std::string_view) { return secret; };
+    const RankedList list = fetcher_of(block("e", "http://e.example/?q={query}&key=${KEY}",
+                                             "kind: paper, authors_query: author, suggestion_query: also"),
+                                       options)
+                                ->fetch({&query, 1}, {.deadline = Deadline(clock, seconds(5))}, {})
+                                .front()
+                                .list;
+    REQUIRE(list.hits.size() == 1);
+    REQUIRE(list.suggestions.size() == 1);
+    REQUIRE(list.hits[0].details.size() == 1);
+    CHECK(list.hits[0].title.size() <= 500);
+    CHECK(list.hits[0].snippet.size() <= 2000);
+    for (const std::string& shown :
+         {list.hits[0].title, list.hits[0].snippet, list.suggestions[0], list.hits[0].details[0].second})
+      CHECK(shown.find_first_of("abcdefgh") == std::string::npos);
+  }
+}
+
 TEST_CASE("A failure does not repeat the secrets that the engine repeats", "[fetchers][security]") {
   const auto message_of = [](const std::string& body, int status) {
     Script script{[&](const EngineRequest&) { return answer_of(body, status); }, {}};

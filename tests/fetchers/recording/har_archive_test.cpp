@@ -42,8 +42,7 @@ TEST_CASE("A recording is its owner's alone and holds no value of a secret", "[f
   EngineRequest request;
   request.url = request.record_url = "http://e.example/?q=1";
   request.headers = {{"X-Auth", "hunter2 value"}, {"Accept", "text/html"}};
-  request.secrets =
-      std::make_shared<const std::vector<std::string>>(std::vector<std::string>{"hunter2 value"});
+  add_secret(request.secrets, "hunter2 value");
   HttpAnswer answer = answer_with("<a href='/?key=hunter2%20value'>you sent hunter2 value</a>");
   answer.headers.emplace_back("x-echo", "hunter2 value");
   answer.url = "http://e.example/moved?k=hunter2%20value";
@@ -159,7 +158,7 @@ TEST_CASE("An answer that is no text is recorded without secrets too", "[fetcher
   const std::string path = folder.path("archive.har");
   EngineRequest request;
   request.url = request.record_url = "http://e.example/";
-  request.secrets = std::make_shared<const std::vector<std::string>>(std::vector<std::string>{"hunter2"});
+  add_secret(request.secrets, "hunter2");
   auto writer = HarWriter::open(path);
   REQUIRE(writer.has_value());
   (*writer)->append(request, answer_with("caf\xE9 hunter2"));
