@@ -16,6 +16,7 @@ void take_over_health(EngineState& to, EngineState& from) {
   to.breaker.forget_probe();
   to.learned_wait = from.learned_wait;
   to.last_success = from.last_success;
+  to.largest_page = from.largest_page;
 }
 
 void take_over(EngineState& to, EngineState& from) {
@@ -41,6 +42,12 @@ void EarlierFetchers::hand_on(const std::shared_ptr<FetcherState>& to) {
       take_over(*engine, *known);
   if (from) to->embedder->take_over(*from->embedder);
   states_.push_back(to);
+}
+
+std::shared_ptr<Transport> EarlierFetchers::token_transport() {
+  const std::lock_guard lock(mutex_);
+  const auto from = states_.empty() ? nullptr : states_.back().lock();
+  return from ? from->token_transport.lock() : nullptr;
 }
 
 }  // namespace metafuse::fetchers

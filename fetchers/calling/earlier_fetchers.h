@@ -7,6 +7,7 @@
 namespace metafuse::fetchers {
 
 struct FetcherState;
+class Transport;
 
 /// The fetchers that a process has made, as far as they are still in use. A server makes a new one whenever
 /// its configuration is loaded again. An engine with the same definition is then left alone for as long as it
@@ -17,6 +18,8 @@ class EarlierFetchers {
  public:
   /// Hands what the latest fetcher knows on to a new one that nobody uses yet.
   void hand_on(const std::shared_ptr<FetcherState>& to);
+  /// The transport for tokens of the latest fetcher; nullptr if there is none.
+  std::shared_ptr<Transport> token_transport();
 
  private:
   std::mutex mutex_;

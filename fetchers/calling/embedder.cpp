@@ -183,12 +183,13 @@ void Embedder::take(const Asked& asked, const HttpAnswer& answer) {
   std::vector<Done> waiting;
   {
     const std::lock_guard lock(mutex_);
-    const bool is_endpoints_fault = answer.failure == Failure::refused || answer.failure == Failure::tls ||
-                                    answer.failure == Failure::timeout || answer.status >= 500;
-    if (is_endpoints_fault)
-      endpoint.breaker.failed(asked.at + answer.elapsed, asked.is_probe, std::nullopt);
-    else if (text.vector || asked.is_probe)  // a probe that was refused was answered all the same
+    if (blame_for(answer) == Blame::engine) {
+      endpoint.breaker.failed(asked.at + answer.elapsed, asked.is_probe, wished_pause(answer));
+    } else if (answer.was_kept_back()) {
+      if (asked.is_probe) endpoint.breaker.forget_probe();
+    } else if (text.vector || asked.is_probe) {  // a probe that was refused was answered all the same
       endpoint.breaker.succeeded();
+    }
     if (text.vector) {
       kept_.put(asked.key, text.vector);
       if (kept_.size() > kMaxKept) kept_.remove_oldest();

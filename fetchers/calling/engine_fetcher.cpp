@@ -118,10 +118,11 @@ class EngineFetcher::Round : public std::enable_shared_from_this<EngineFetcher::
 
   enum class Purpose { list, hedge, probe };
 
-  /// Whether this thread has nothing else to do while it waits, and only the transport brings it news.
+  /// Whether this thread has nothing else to do while it waits, and only the transport brings it news: tokens
+  /// come by another one.
   bool waits_for_http_alone() const {
     return !on_list_ && std::all_of(slots_.begin(), slots_.end(), [](const Slot& slot) {
-      return slot.state == nullptr || slot.state->http;
+      return slot.state == nullptr || (slot.state->http && !slot.state->tokens);
     });
   }
 
@@ -192,6 +193,7 @@ class EngineFetcher::Round : public std::enable_shared_from_this<EngineFetcher::
     auto self = shared_from_this();
     ListTask::Job job{instance,
                       *fetcher.wires_.transport,
+                      fetcher.wires_.token_transport.get(),
                       slots_[i].fetched.query,
                       options_,
                       [self](std::function<void()> event) { self->mailbox_.post(std::move(event)); },
@@ -460,8 +462,9 @@ EngineFetcher::~EngineFetcher() {
   shared_->is_ending = true;
   workers_.reset();
   shared_->late_work.stop();  // its work uses the transport
-  wires_.transport
-      .reset();  // from here on nothing arrives; callbacks that wait for a vector keep `shared_` alive
+  // From here on nothing arrives but tokens, which the next fetcher may need; callbacks that wait for a
+  // vector keep `shared_` alive.
+  wires_.transport.reset();
   shared_->embedder->forget_waiting();
 }
 

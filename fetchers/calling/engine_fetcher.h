@@ -16,6 +16,9 @@ struct Wires {
   std::unique_ptr<HarArchive> archive;
   /// Destroyed before the members above, so that no answer comes later.
   std::unique_ptr<Transport> transport;
+  /// For tokens, and the fetchers' that follow one another: a token that is renewed when the configuration is
+  /// loaded again must not be lost with the fetcher that asked for it. nullptr if no engine has tokens.
+  std::shared_ptr<Transport> token_transport;
 };
 
 /// Sends each expanded query to the engine that it names, and waits for the lists. See make_fetcher().

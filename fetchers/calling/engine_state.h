@@ -45,6 +45,7 @@ struct EngineState {
   SenderTurns<BlockingSearch> turns;  ///< at max_connections, for an engine that blocks
   OverdueRequests overdue;
   TimePoint last_success{};
+  int largest_page = 0;  ///< the most results of a page so far, if the definition does not say
 
   /// The engine's other instances. How long it is waited for is learned here from all of them; breakers and
   /// overdue requests are each instance's own. Constant.
@@ -114,6 +115,7 @@ struct FetcherState {
   BlockingWorkers late_work{1};
   std::atomic<bool> is_ending = false;  ///< whatever takes long should stop
   std::shared_ptr<Embedder> embedder;
+  std::weak_ptr<Transport> token_transport;  ///< of the fetcher, for the next one
   RequestBudget retries{0.2, 10, 2};
   RequestBudget hedges{0.02, 5, 0};
 

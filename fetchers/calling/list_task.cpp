@@ -158,6 +158,7 @@ void ListTask::send_with_token(EngineRequest request, Transport::Done done, bool
             if (!newer) return done(refused);
             task->use_token(*newer);
             EngineRequest again = plain;
+            again.secrets = task->ready_->access.secrets;  // the newer token among them
             task->keep_within_time(again);
             task->send_with_token(std::move(again), done, true);
           });
@@ -172,7 +173,7 @@ void ListTask::ask_for_token(TokenKeeper::Take take) {
       [this](EngineRequest request, std::function<void(HttpAnswer)> done) {
         request.proxy = ready_->access.proxy;
         hide_secrets(request.record_url, ready_->access);
-        job_.transport.send(std::move(request), std::move(done));
+        job_.token_transport->send(std::move(request), std::move(done));
       },
       [self = shared_from_this(), take = std::move(take)](const std::optional<std::string>& token,
                                                           const std::string& why) {
@@ -187,7 +188,7 @@ void ListTask::begin_with_token() {
     return refuse(Failure::not_allowed, "this engine's query_type needs a query of the form field:value");
   if (ready_->access.rerank != RerankApi::none && job_.options.documents == nullptr)
     return refuse(Failure::not_allowed, "a reranker orders results and cannot be searched");
-  pages_.plan = plan_pages(ready_->access, job_.options);
+  pages_.plan = plan_pages(ready_->access, job_.options, largest_page());
   if (pages_.plan.is_beyond_end) return refuse(Failure::none, "the engine has no such page");
   if (!needs_vector(job_.state.engine)) return send_first();
   shared_->embedder->embed(*job_.state.engine.embedding, job_.query.text, job_.options, shared_->clock->now(),
@@ -268,6 +269,20 @@ void ListTask::send_pages() {
   for (int i = 0; i < first_wave && !is_finished_; ++i) send_page(i, false);
 }
 
+/// A replay depends on the recording only, so that neither it nor what it replays knows earlier answers.
+int ListTask::largest_page() const {
+  if (shared_->options.recording != FetcherOptions::Recording::off) return 0;
+  const std::lock_guard lock(job_.state.mutex);
+  return job_.state.largest_page;
+}
+
+/// Later windows of a list begin where this one ended only if it is known how many results a page has.
+void ListTask::note_page(std::size_t results) const {
+  if (!pages_.plan.is_sequential || ready_->access.paging.next.is_followed()) return;
+  const std::lock_guard lock(job_.state.mutex);
+  job_.state.largest_page = std::max(job_.state.largest_page, static_cast<int>(results));
+}
+
 void ListTask::send_page(int page, bool is_retry) {
   if (!is_retry && !job_.is_hedge) {
     shared_->retries.earn();
@@ -278,7 +293,7 @@ void ListTask::send_page(int page, bool is_retry) {
   const int number = parts_.empty() ? pages_.plan.first + page : pages_.plan.first;
   EngineRequest request =
       build_request(job_.state.engine, *ready_, job_.query.text, job_.options, number, found);
-  if (!parts_.empty() || !found.cursor.empty()) keep_within_time(request);
+  if (is_retry || !parts_.empty() || !found.cursor.empty()) keep_within_time(request);
   if (ready_->access.rerank != RerankApi::none)
     request.body = request.record_body =
         rerank_body(ready_->access, job_.query.text, *job_.options.documents);
@@ -322,6 +337,7 @@ void ListTask::take_page(int page, const HttpAnswer& answer, bool is_retry) {
   }
   --pages_.under_way;
   const std::size_t arrived = read.list.hits.size();
+  note_page(arrived);
   if (read.failure == Failure::none)
     pages_.lists[static_cast<std::size_t>(page)] = std::move(read.list);
   else

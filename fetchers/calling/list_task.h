@@ -27,6 +27,7 @@ class ListTask : public std::enable_shared_from_this<ListTask> {
   struct Job {
     EngineState& state;
     Transport& transport;
+    Transport* token_transport;  ///< not nullptr for an engine with tokens
     ExpandedQuery query;
     FetchOptions options;
     Post post;
@@ -80,6 +81,8 @@ class ListTask : public std::enable_shared_from_this<ListTask> {
   void send_first();
   void take_vector(const EmbeddedText& text);
   void send_pages();
+  int largest_page() const;
+  void note_page(std::size_t results) const;
   bool takes_cursor(const HttpAnswer& answer);
   bool takes_address(const std::string& link, const HttpAnswer& answer);
   void send_page(int page, bool is_retry);

@@ -60,9 +60,24 @@ Result<std::unique_ptr<Embedder>> make_embedder(std::span<const Engine> engines,
                         [&](const std::string& origin) { return own_host_of(origin, options); });
 }
 
-Result<Wires> make_wires(const FetcherOptions& options) {
+std::unique_ptr<Transport> wrapped(std::unique_ptr<Transport> transport, const FetcherOptions& options) {
+  return options.wrap_transport ? options.wrap_transport(std::move(transport)) : std::move(transport);
+}
+
+/// Without tokens there is no transport for them.
+std::shared_ptr<Transport> make_token_transport(const FetcherState& state, AddressGuard guard,
+                                                const FetcherOptions& options) {
+  if (std::none_of(state.engines.begin(), state.engines.end(),
+                   [](const auto& engine) { return engine->tokens != nullptr; }))
+    return nullptr;
+  auto earlier = options.earlier ? options.earlier->token_transport() : nullptr;
+  return earlier ? earlier : wrapped(make_curl_transport(std::move(guard)), options);
+}
+
+Result<Wires> make_wires(const FetcherState& state, const FetcherOptions& options) {
   Wires wires;
   TRY(auto guard, AddressGuard::make(options.allow_private));
+  wires.token_transport = make_token_transport(state, guard, options);
   if (options.recording == Recording::replay) {
     TRY(auto read, HarArchive::read(options.recording_file));
     wires.archive = std::make_unique<HarArchive>(std::move(read));
@@ -75,7 +90,7 @@ Result<Wires> make_wires(const FetcherOptions& options) {
     wires.writer = std::move(opened);
     wires.transport = make_recording_transport(std::move(wires.transport), *wires.writer);
   }
-  if (options.wrap_transport) wires.transport = options.wrap_transport(std::move(wires.transport));
+  wires.transport = wrapped(std::move(wires.transport), options);
   return wires;
 }
 
@@ -93,7 +108,8 @@ Result<std::shared_ptr<Fetcher>> make_fetcher(std::vector<Engine> engines, Fetch
     TRY(auto state, make_state(std::move(engine), options));
     shared->engines.push_back(std::move(state));
   }
-  TRY(auto wires, make_wires(options));
+  TRY(auto wires, make_wires(*shared, options));
+  shared->token_transport = wires.token_transport;
   if (options.earlier) options.earlier->hand_on(shared);
   shared->options = std::move(options);
   return std::shared_ptr<Fetcher>(std::make_shared<EngineFetcher>(std::move(shared), std::move(wires)));

@@ -13,6 +13,7 @@
 #include "core/private_key.h"
 #include "core/text.h"
 #include "core/url.h"
+#include "fetchers/http/answer_headers.h"
 
 namespace metafuse::fetchers {
 namespace {
@@ -127,8 +128,9 @@ EngineRequest build_token_request(const Authorization& auth, const std::string& 
   return request;
 }
 
-/// Hands an answer to the keeper. If the request is dropped instead, because its fetcher ends, the keeper is
-/// told so: those who wait would otherwise wait in vain, and for ever hold what they belong to.
+/// Hands an answer to the keeper. If the request is dropped instead, because its transport ends with the last
+/// fetcher, the keeper is told so: those who wait would otherwise wait in vain, and for ever hold what they
+/// belong to.
 class TokenKeeper::Asked {
  public:
   Asked(std::shared_ptr<TokenKeeper> keeper, const Clock& clock)
@@ -138,7 +140,7 @@ class TokenKeeper::Asked {
   ~Asked() {
     if (is_answered_) return;
     HttpAnswer answer;
-    answer.failure = Failure::refused;
+    answer.failure = Failure::not_allowed;
     answer.message = "the configuration was replaced meanwhile";
     keeper_->take_answer(answer, clock_);
   }
@@ -156,21 +158,26 @@ class TokenKeeper::Asked {
 void TokenKeeper::get(const std::shared_ptr<TokenKeeper>& keeper, const Clock& clock, std::int64_t unix_time,
                       const Send& send, Take take) {
   const TimePoint now = clock.now();
-  std::string token;
+  std::string token, why;
   TokenGrant grant{{}, keeper->callers_token_, unix_time};
   bool asks = false;
   {
     const std::lock_guard lock(keeper->mutex_);
     if (!keeper->token_.empty() && now < keeper->end_) token = keeper->token_;
-    if (token.empty()) keeper->waiting_.push_back(std::move(take));
-    asks = !keeper->is_under_way_ && (token.empty() || now >= keeper->renew_at_);
+    asks = !keeper->is_under_way_ && (token.empty() || now >= keeper->renew_at_) &&
+           keeper->breaker_.ask(now) != Breaker::Verdict::stay;
     if (asks) keeper->is_under_way_ = true;
+    if (token.empty() && keeper->is_under_way_)
+      keeper->waiting_.push_back(std::move(take));
+    else if (token.empty())
+      why = keeper->why_;
     grant.refresh_token = keeper->refresh_token_;
   }
   if (asks)
     send(build_token_request(keeper->auth_, keeper->engine_, grant),
          [asked = std::make_shared<Asked>(keeper, clock)](const HttpAnswer& answer) { asked->take(answer); });
-  if (!token.empty()) take(token, "");
+  if (!token.empty()) return take(token, "");
+  if (!why.empty()) take(std::nullopt, why);
 }
 
 void TokenKeeper::take_answer(const HttpAnswer& answer, const Clock& clock) {
@@ -202,7 +209,14 @@ void TokenKeeper::take_answer(const HttpAnswer& answer, const Clock& clock) {
     const std::lock_guard lock(mutex_);
     is_under_way_ = false;
     waiting.swap(waiting_);
-    if (!token.empty()) {
+    if (token.empty()) {
+      why_ = why;
+      if (answer.was_kept_back())
+        breaker_.forget_probe();
+      else
+        breaker_.failed(clock.now(), true, retry_after(answer).value_or(Duration::zero()));
+    } else {
+      breaker_.succeeded();
       const auto span = [](double seconds) {
         return std::chrono::duration_cast<Duration>(std::chrono::duration<double>(seconds));
       };

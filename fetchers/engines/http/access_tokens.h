@@ -11,6 +11,7 @@
 #include "core/deadline.h"
 #include "core/recently_used.h"
 #include "core/result.h"
+#include "fetchers/http/breaker.h"
 #include "fetchers/http/transport.h"
 #include "fetchers/model/engine.h"
 
@@ -58,7 +59,8 @@ class TokenKeeper {
         callers_token_(std::move(callers_token)),
         refresh_token_(auth_.refresh_token) {}
 
-  /// Calls `take` exactly once; immediately if a token is available.
+  /// Calls `take` exactly once; immediately if a token is available, or if the server has just refused one:
+  /// it is then asked again only after a pause, longer after each failure and at least as long as it wishes.
   static void get(const std::shared_ptr<TokenKeeper>& keeper, const Clock& clock, std::int64_t unix_time,
                   const Send& send, Take take);
   /// Discards a token that the engine rejected.
@@ -76,6 +78,8 @@ class TokenKeeper {
   std::string token_;
   std::string refresh_token_;  ///< the latest: some servers issue a new one with each token
   TimePoint renew_at_{}, end_{};
+  Breaker breaker_;            ///< open after each failure
+  std::string why_;            ///< of the last failure
   bool is_under_way_ = false;  ///< a request
   std::vector<Take> waiting_;
 };

@@ -241,7 +241,7 @@ std::optional<std::vector<std::string>> query_groups(const HttpAccess& access, s
   return groups;
 }
 
-PagePlan plan_pages(const HttpAccess& access, const FetchOptions& options) {
+PagePlan plan_pages(const HttpAccess& access, const FetchOptions& options, int seen_size) {
   if (access.paging.next.is_followed()) return plan_by_cursor(access, options);
   if (!access.steps.empty()) return plan_of_steps(access, options);
   PagePlan plan;
@@ -255,9 +255,15 @@ PagePlan plan_pages(const HttpAccess& access, const FetchOptions& options) {
   }
   if (has_own_window) return plan;
   const int size = page_size(access, options);
-  plan.count = std::clamp((options.depth + size - 1) / size, 1, kMostPages);
-  plan.first = (options.page - 1) * plan.count + 1;
   plan.is_sequential = access.paging.results_per_page == 0;
+  // Earlier windows ended where theirs did: within a page, or behind the most pages of one window.
+  const int depth = std::min(options.depth, kMostPages * size);
+  const int begin = (options.page - 1) * depth;
+  // An offset leads to the same result whatever the size of pages is; a number counts pages as they are.
+  const int real_size = plan.is_sequential && !has_offset ? std::max(size, seen_size) : size;
+  plan.first = begin / real_size + 1;
+  plan.skipped = begin % real_size;
+  plan.count = std::min((plan.skipped + depth + size - 1) / size, kMostPages + (plan.skipped > 0 ? 1 : 0));
   return plan;
 }
 

@@ -18,15 +18,17 @@ namespace metafuse::fetchers {
 inline constexpr std::string_view kHopHeader = "X-Metafuse-Hops";
 inline constexpr int kMostHops = 2;
 
-/// Which of the engine's pages together make one page of `depth` results.
+/// Which of the engine's pages together make one page of `depth` results: the wanted window.
 struct PagePlan {
   int first = 1;
-  int count = 1;               ///< at most
-  int skipped = 0;             ///< results before the wanted window, when pages follow by cursor
+  int count = 1;    ///< at most
+  int skipped = 0;  ///< results before the window on the page it begins in, or, by cursor, on all pages
   bool is_sequential = false;  ///< the next page is requested only if the previous ones were not enough
   bool is_beyond_end = false;  ///< the engine has no such page
 };
-PagePlan plan_pages(const HttpAccess& access, const FetchOptions& options);
+/// in:     seen_size - the largest page that the engine is known to have given; 0: none. Counts if the
+///         definition does not say how many results a page has.
+PagePlan plan_pages(const HttpAccess& access, const FetchOptions& options, int seen_size = 0);
 
 /// A query "field:value", split at the first colon after a field's name.
 struct FieldQuery {

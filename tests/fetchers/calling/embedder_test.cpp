@@ -15,6 +15,7 @@
 #include "tests/fetchers/calling/fake_servers.h"
 #include "tests/support/chaos_server.h"
 #include "tests/support/manual_clock.h"
+#include "tests/support/scripted_transport.h"
 #include "tests/support/temporary_folder.h"
 
 using namespace metafuse;
@@ -143,7 +144,7 @@ TEST_CASE("Only failures of the endpoint itself stop it from being asked", "[fet
 TEST_CASE("A probe of an embedding endpoint ends whatever it is answered", "[fetchers][embedding][breaker]") {
   using Row = std::tuple<int, std::string, int>;  // status, body, how many of three further queries are sent
   for (const auto& [status, body, sent] :
-       {Row{200, kVectorAnswer, 3}, Row{429, "slowly", 3}, Row{200, "{}", 3}, Row{503, "busy", 0}}) {
+       {Row{200, kVectorAnswer, 3}, Row{429, "slowly", 0}, Row{200, "{}", 3}, Row{503, "busy", 0}}) {
     INFO(status << ' ' << body);
     FakeServers servers;
     ManualClock clock;
@@ -167,6 +168,52 @@ TEST_CASE("A probe of an embedding endpoint ends whatever it is answered", "[fet
     ask();
     CHECK(servers.asked("/v1/embeddings") == 7 + static_cast<std::size_t>(sent));
   }
+}
+
+TEST_CASE("A probe of an embedding endpoint that was kept back tells nothing",
+          "[fetchers][embedding][breaker]") {
+  FakeServers servers;
+  ManualClock clock;
+  const auto fetcher = fetcher_with(
+      servers,
+      kEndpoint + "engines:\n  - {name: v, engine: qdrant, base_url: 'http://127.0.0.1:1', collection: a}\n",
+      &clock);
+  int number = 0;
+  const auto ask = [&] { ask_engines(*fetcher, {"v"}, 1, "query " + std::to_string(++number)); };
+  servers.answer("/v1/embeddings", "down", 500);
+  for (int i = 0; i < 6; ++i) ask();
+  CHECK(servers.asked("/v1/embeddings") == 5);
+  clock.advance(std::chrono::seconds(2));
+  servers.answer_of["/v1/embeddings"] = [](const EngineRequest&) {
+    HttpAnswer answer;
+    answer.failure = Failure::not_allowed;
+    return answer;
+  };
+  ask();
+  servers.answer("/v1/embeddings", "down", 500);
+  for (int i = 0; i < 6; ++i) ask();  // a probe, which fails
+  CHECK(servers.asked("/v1/embeddings") == 7);
+}
+
+TEST_CASE("An embedding endpoint waits as long as it asks for", "[fetchers][embedding][breaker]") {
+  FakeServers servers;
+  ManualClock clock;
+  const auto fetcher = fetcher_with(
+      servers,
+      kEndpoint + "engines:\n  - {name: v, engine: qdrant, base_url: 'http://127.0.0.1:1', collection: a}\n",
+      &clock);
+  servers.answer_of["/v1/embeddings"] = [](const EngineRequest&) {
+    return status_answer(429, {{"retry-after", "60"}});
+  };
+  int number = 0;
+  const auto ask = [&] { ask_engines(*fetcher, {"v"}, 1, "query " + std::to_string(++number)); };
+  ask();
+  clock.advance(std::chrono::seconds(59));
+  ask();
+  CHECK(servers.asked("/v1/embeddings") == 1);
+  clock.advance(std::chrono::seconds(2));
+  ask();
+  CHECK(servers.asked("/v1/embeddings") == 2);
 }
 
 TEST_CASE("An embedding endpoint is left alone from its last answer on", "[fetchers][embedding][breaker]") {

@@ -3,10 +3,12 @@
 
 #include "fetchers/calling/list_task.h"
 
+#include <algorithm>
 #include <chrono>
 #include <functional>
 #include <memory>
 #include <string>
+#include <tuple>
 #include <utility>
 #include <variant>
 #include <vector>
@@ -109,10 +111,10 @@ TEST_CASE("A failed list sends no further requests", "[fetchers][limits][paging]
 TEST_CASE("Later requests of a list share the time that the first ones left", "[fetchers][steps][deadline]") {
   ManualClock clock;
   const auto timeouts = [&](const std::string& url, const std::string& keys, const std::string& answer,
-                            Duration each) {
+                            Duration each, int status = 200) {
     Script script{[&](const EngineRequest&) {
                     clock.advance(each);
-                    return answer_of(answer);
+                    return answer_of(answer, status);
                   },
                   {}};
     FetcherOptions options = scripted_options(script);
@@ -133,6 +135,9 @@ TEST_CASE("Later requests of a list share the time that the first ones left", "[
                  "'http://e.example/?q={query}&c={cursor}'}",
                  R"({"results":[{"url":"http://a.example/","title":"t"}],"next":"b"})",
                  seconds(1)) == std::vector<Duration>{seconds(3), seconds(2)});
+  // and so does the second attempt of the first one
+  CHECK(timeouts("http://e.example/?q={query}", "retries: 1, retry_on_http_error: true", "oops", seconds(1),
+                 500) == std::vector<Duration>{seconds(3), seconds(2)});
 }
 
 TEST_CASE("The budget for retries grows with first requests and not with retries", "[fetchers][limits]") {
@@ -381,6 +386,38 @@ TEST_CASE("No further page is requested once there are enough results", "[fetche
                   {}};
     CHECK(ask_alone(paged, script, 30).list.hits.size() == 30);
     CHECK(script.requests.size() == requests);
+  }
+}
+
+TEST_CASE("No result is lost between two windows of a list", "[fetchers][paging]") {
+  // an engine with 70 results, so many to a page as it likes; windows of so many results
+  for (const auto& [keys, each, depth] :
+       std::vector<std::tuple<std::string, int, int>>{{"paging: true, results_per_page: 10", 10, 25},
+                                                      {"paging: true", 10, 25},
+                                                      {"paging: true", 50, 30},
+                                                      {"paging: true", 14, 20}}) {
+    INFO(keys << ", " << each << " to a page, windows of " << depth);
+    Script script{[each = each](const EngineRequest& request) {
+                    const int page = std::stoi(request.url.substr(request.url.find("p=") + 2));
+                    std::string results;
+                    for (int i = (page - 1) * each; i < std::min(page * each, 70); ++i)
+                      results += (results.empty() ? "" : ",") +
+                                 (R"({"url":"http://a.example/)" + std::to_string(i) + R"(","title":"t"})");
+                    return answer_of(R"({"results":[)" + results + "]}");
+                  },
+                  {}};
+    const auto fetcher =
+        fetcher_of(block("e", "http://e.example/?q={query}&p={pageno}", keys), scripted_options(script));
+    std::vector<std::string> found, all;
+    for (int i = 0; i < 70; ++i) all.push_back("http://a.example/" + std::to_string(i));
+    const ExpandedQuery query{"t", "e", "x"};
+    for (int window = 1; window <= 4; ++window) {
+      const auto lists = fetcher->fetch(
+          {&query, 1}, {.depth = depth, .deadline = Deadline(machine_clock(), seconds(5)), .page = window},
+          {});
+      for (const Hit& hit : lists.front().list.hits) found.push_back(hit.url);
+    }
+    CHECK(found == all);
   }
 }
 

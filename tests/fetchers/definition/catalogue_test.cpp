@@ -80,7 +80,8 @@ std::string second_page(const Engine& engine, std::string answer) {
   const auto& access = std::get<HttpAccess>(engine.access);
   const bool is_by_cursor = !access.paging.next.cursor.empty();
   const bool has_token = access.auth.kind == Authorization::Kind::oauth2;
-  const int depth = is_by_cursor ? std::max(10, access.paging.results_per_page) : 10;
+  const bool says_how_many = (access.url + access.body).find("{count}") != std::string::npos;
+  const int depth = says_how_many ? 10 : std::max(10, access.paging.results_per_page);
   (*fetcher)->fetch({&query, 1},
                     {.depth = depth, .deadline = Deadline(clock, std::chrono::seconds(5)), .page = 2}, {});
   if (has_token && !script.requests.empty()) script.requests.erase(script.requests.begin());

@@ -165,6 +165,9 @@ TEST_CASE("A token that an engine repeats is hidden, also the one that replaced 
   CHECK(search_once(*fetcher, clock).message == "e: the engine says: REDACTED may not do this");
   status = 403;
   CHECK(search_once(*fetcher, clock).message.find("REDACTED may not") != std::string::npos);
+  std::string recorded = "by bearer-2";  // the second request, whose token is the newer one
+  redact(recorded, script.requests[3].secrets);
+  CHECK(recorded == "by REDACTED");
 }
 
 TEST_CASE("A refresh token is used and replaced by the next one that the server sends", "[fetchers][auth]") {
@@ -237,6 +240,82 @@ TEST_CASE("A token is asked for again if the fetcher that waited for it is gone"
   CHECK(header_of(held[1].first, "Authorization") == "Bearer tok");
 }
 
+TEST_CASE("A request for a token outlives the fetcher that sent it", "[fetchers][auth]") {
+  /// Drops its requests when it ends, as the real one does.
+  struct EndingTransport final : Transport {
+    using Held = std::vector<std::pair<EngineRequest, Done>>;
+    explicit EndingTransport(std::vector<std::weak_ptr<Held>>& all) { all.push_back(held); }
+    void send(EngineRequest request, Done done) override {
+      held->emplace_back(std::move(request), std::move(done));
+    }
+    std::shared_ptr<Held> held = std::make_shared<Held>();
+  };
+  std::vector<std::weak_ptr<EndingTransport::Held>> all;
+  const auto requests_to = [&](const std::string& url) {
+    std::vector<std::pair<EngineRequest, Transport::Done>> out;
+    for (const auto& one : all)
+      if (const auto held = one.lock())
+        for (const auto& [request, done] : *held)
+          if (request.url.starts_with(url)) out.emplace_back(request, done);
+    return out;
+  };
+  test::ManualClock clock;
+  FetcherOptions options;
+  options.clock = &clock;
+  options.run_late = test::run_at_once;
+  options.earlier = std::make_shared<EarlierFetchers>();
+  options.wrap_transport = [&](std::unique_ptr<Transport>) { return std::make_unique<EndingTransport>(all); };
+  const auto search = [&](Fetcher& fetcher) {
+    const ExpandedQuery query{"t", "e", "x"};
+    fetcher.fetch({&query, 1}, {.deadline = Deadline(clock, Duration(0))}, {});
+  };
+  auto before = fetcher_with(kOauth, options);
+  search(*before);
+  const auto after = fetcher_with(kOauth, options);
+  search(*after);
+  before.reset();
+  const auto asked = requests_to("https://login.example/token");
+  REQUIRE(asked.size() == 1);
+  asked.front().second(answer_of(R"({"access_token":"tok","expires_in":100})"));
+  const auto sent = requests_to("https://api.example/");
+  REQUIRE(sent.size() == 1);  // by the search that waited for the earlier fetcher's request
+  CHECK(header_of(sent[0].first, "Authorization") == "Bearer tok");
+}
+
+TEST_CASE("A token server that refuses is left alone for longer each time", "[fetchers][auth]") {
+  StringPairs headers;
+  std::string token = R"({"error":"invalid_client"})";
+  int asked = 0;
+  Script script{[&](const EngineRequest& request) {
+                  if (request.url != "https://login.example/token") return answer_of(kAnswer);
+                  ++asked;
+                  return test::status_answer(asked < 4 ? 400 : 200, headers, token);
+                },
+                {}};
+  test::ManualClock clock;
+  FetcherOptions options = scripted_options(script);
+  options.clock = &clock;
+  options.uses_breaker = false;
+  const auto fetcher = fetcher_with(kOauth, options);
+  const auto asked_after = [&](Duration pause) {
+    clock.advance(pause);
+    CHECK(search_once(*fetcher, clock).message == "no token: HTTP 400 invalid_client");
+    return asked;
+  };
+  using std::chrono::milliseconds;
+  using std::chrono::seconds;
+  CHECK(asked_after(Duration(0)) == 1);
+  CHECK(asked_after(milliseconds(1900)) == 1);
+  CHECK(asked_after(milliseconds(200)) == 2);
+  CHECK(asked_after(seconds(3)) == 2);
+  headers = {{"retry-after", "60"}};
+  CHECK(asked_after(seconds(2)) == 3);
+  CHECK(asked_after(seconds(59)) == 3);
+  clock.advance(seconds(2));
+  token = R"({"access_token":"tok"})";
+  CHECK(search_once(*fetcher, clock).list.hits.size() == 1);
+}
+
 TEST_CASE("Whoever waits for a token hears that its request was dropped", "[fetchers][auth]") {
   const test::ManualClock clock;
   const auto keeper = std::make_shared<TokenKeeper>(Authorization(), "e", "");
@@ -260,7 +339,7 @@ TEST_CASE("Whoever waits for a token hears that its request was dropped", "[fetc
   CHECK(heard.empty());
   answer = nullptr;
   REQUIRE(heard.size() == 2);
-  CHECK(heard[1] == "no token: refused: the configuration was replaced meanwhile");
+  CHECK(heard[1] == "no token: not_allowed: the configuration was replaced meanwhile");
   get();
   REQUIRE(asked == 2);
   answer(answer_of(R"({"access_token":"tok"})"));

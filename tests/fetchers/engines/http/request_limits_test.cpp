@@ -4,6 +4,7 @@
 #include <chrono>
 #include <optional>
 #include <string>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -48,9 +49,9 @@ std::string header_in(const EngineRequest& request, const std::string& name) {
   return {};
 }
 
-PagePlan plan_of(const std::string& url, const std::string& keys, int depth, int page) {
+PagePlan plan_of(const std::string& url, const std::string& keys, int depth, int page, int seen_size = 0) {
   const Engine engine = engines_of(block("e", url, keys)).front();
-  return plan_pages(std::get<HttpAccess>(engine.access), options_of(depth, page));
+  return plan_pages(std::get<HttpAccess>(engine.access), options_of(depth, page), seen_size);
 }
 
 }  // namespace
@@ -170,6 +171,20 @@ TEST_CASE("Pages that an engine does not have are not requested", "[fetchers][re
   CHECK(plan_of(numbered, "paging: true, results_per_page: 10", 20, 3).count == 2);
   CHECK(plan_of(numbered, "paging: true, results_per_page: 10", 21, 1).count == 3);
   CHECK(plan_of(numbered, "paging: true, results_per_page: 10", 51, 1).count == 5);
+  // a page of the search that begins within one of the engine's, or behind the most pages of one search
+  const auto begins = [](const PagePlan& plan) { return std::tuple(plan.first, plan.skipped, plan.count); };
+  const std::string ten = "paging: true, results_per_page: 10";
+  CHECK(begins(plan_of(numbered, ten, 25, 2)) == std::tuple(3, 5, 3));
+  CHECK(begins(plan_of(numbered, ten, 25, 3)) == std::tuple(6, 0, 3));
+  CHECK(begins(plan_of(numbered, ten, 48, 2)) == std::tuple(5, 8, 6));
+  CHECK(begins(plan_of(numbered, ten, 99, 2)) == std::tuple(6, 0, 5));
+  // an engine whose pages turned out to be larger than is assumed
+  CHECK(begins(plan_of(numbered, "paging: true", 30, 2)) == std::tuple(4, 0, 3));
+  CHECK(begins(plan_of(numbered, "paging: true", 30, 2, 50)) == std::tuple(1, 30, 6));
+  CHECK(begins(plan_of(numbered, "paging: true", 30, 3, 50)) == std::tuple(2, 10, 4));
+  CHECK(begins(plan_of(numbered, "paging: true", 30, 2, 7)) == std::tuple(4, 0, 3));
+  CHECK(begins(plan_of(numbered, ten, 30, 2, 50)) == std::tuple(4, 0, 3));
+  CHECK(begins(plan_of(plain + "&o={offset}", "paging: true", 30, 2, 50)) == std::tuple(4, 0, 3));
   const std::string steps = "steps: [{search_url: 'http://e.example/?q={query}', ids_query: i}]";
   CHECK_FALSE(plan_of("http://e.example/{ids}", steps, 10, 1).is_beyond_end);
   CHECK(plan_of("http://e.example/{ids}", steps, 10, 2).is_beyond_end);
@@ -215,7 +230,8 @@ TEST_CASE("Each page of an engine begins where the one before it ends", "[fetche
   }
   const std::string twenty = "paging: true, results_per_page: 20";
   CHECK(asked(engine("size=20&from={offset}", twenty), 1) == Parts{"size=20&from=0", "size=20&from=20"});
-  CHECK(asked(engine("size=20&from={offset}", twenty), 2) == Parts{"size=20&from=40", "size=20&from=60"});
+  // the second one begins in the middle of a page
+  CHECK(asked(engine("size=20&from={offset}", twenty), 2) == Parts{"size=20&from=20", "size=20&from=40"});
   // a request that says how many it wants is the only one
   CHECK(asked(engine("n={count}&from={offset}", twenty), 2) == Parts{"n=30&from=30"});
   CHECK(asked(engine("n={count}&s={start}", ""), 3) == Parts{"n=30&s=61"});
