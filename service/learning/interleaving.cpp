@@ -83,15 +83,9 @@ InterleavingScore interleaving_score(const InterleavingCounts& counts) {
 
 namespace {
 
-/// Positions of the answer's results in the challenger's order.
-std::vector<std::size_t> challenger_order(const LoadedDomain& domain, const SearchAnswer& answer) {
-  LoadedDomain challenger;
-  challenger.domain = domain.domain;
-  challenger.model = domain.challenger->model;
-  challenger.syntax_of = domain.syntax_of;
-  SearchAnswer other;
-  other.typed = answer.typed;
-  fuse_lists(challenger, answer.lists, other);
+/// Positions of the answer's results in the challenger's order. It is the champion's answer that decides what
+/// is a result and what is folded below one.
+std::vector<std::size_t> challenger_order(const fusion::Model& challenger, const SearchAnswer& answer) {
   TextViewMap<std::size_t> position;
   for (std::size_t i = 0; i < answer.results.size(); ++i) {
     const FusedResult& result = answer.results[i];
@@ -99,14 +93,16 @@ std::vector<std::size_t> challenger_order(const LoadedDomain& domain, const Sear
     for (const auto* folded : {&result.alike, &result.same_site})
       for (const Hit& hit : *folded) position.emplace(hit.key, i);
   }
-  // what is folded below a result counts as that result, at the better place
   std::vector<bool> is_placed(answer.results.size());
   std::vector<std::size_t> order;
-  for (const FusedResult& result : other.results) {
-    const std::size_t at = position.at(result.key);
+  const auto place = [&](std::size_t at) {
     if (!is_placed[at]) order.push_back(at);
     is_placed[at] = true;
-  }
+  };
+  // what is folded below a result counts as that result, at the better place
+  for (const std::string_view key : keys_by(challenger, answer))
+    if (const auto at = position.find(key); at != position.end()) place(at->second);
+  for (std::size_t i = 0; i < answer.results.size(); ++i) place(i);
   return order;
 }
 
@@ -121,7 +117,7 @@ SearchAnswer interleaved_answer(const LoadedDomain& domain, const SearchAnswer& 
   Random random(seed);
   std::vector<std::size_t> champion(answer.results.size());
   std::iota(champion.begin(), champion.end(), std::size_t{0});
-  Interleaved mixed = team_draft(champion, challenger_order(domain, answer), random);
+  Interleaved mixed = team_draft(champion, challenger_order(domain.challenger->model, answer), random);
   SearchAnswer out = answer;
   for (std::size_t i = 0; i < mixed.order.size(); ++i) {
     out.results[i] = answer.results[mixed.order[i]];

@@ -49,38 +49,43 @@ fusion::QueryInstances instances_by_feature(const fusion::QueryInstances& by_lis
   return out;
 }
 
-namespace {
-
-/// How many hits of a list came with a window, from 0.
-std::size_t hits_in_window(const fetchers::FetchedList& list, std::size_t window, std::size_t depth) {
-  if (!list.in_window.empty()) return window < list.in_window.size() ? list.in_window[window] : 0;
-  const std::size_t before = window * depth;
-  return list.list.hits.size() > before ? list.list.hits.size() - before : 0;
+WindowRanks::WindowRanks(const fetchers::FetchedList& list, int depth)
+    : hits_(list.list.hits.size()), depth_(static_cast<std::size_t>(depth)), in_window_(list.in_window) {
+  require(depth > 0, "lists have a depth");
+  std::size_t counted = 0;
+  for (const std::size_t hits : in_window_) counted += hits;
+  require(in_window_.empty() || counted == hits_, "every hit came with some window");
 }
 
-/// The position of a list's hit of some rank, which has one.
-std::size_t position_of(std::size_t rank, const fetchers::FetchedList& list, std::size_t depth) {
-  if (list.in_window.empty()) return rank - 1;
-  std::size_t position = (rank - 1) % depth;
-  for (std::size_t window = 0; window < (rank - 1) / depth; ++window) position += list.in_window[window];
+std::size_t WindowRanks::hits_in(std::size_t window) const {
+  if (!in_window_.empty()) return window < in_window_.size() ? in_window_[window] : 0;
+  const std::size_t before = window * depth_;
+  return hits_ > before ? hits_ - before : 0;
+}
+
+std::size_t WindowRanks::position_of(std::size_t rank) const {
+  if (in_window_.empty()) return rank - 1;
+  std::size_t position = (rank - 1) % depth_;
+  for (std::size_t window = 0; window < (rank - 1) / depth_; ++window) position += in_window_[window];
   return position;
 }
 
-/// Replaces the hits' positions, from 1, by their ranks: those of window w begin at w * depth + 1.
-void set_ranks(const std::vector<fetchers::FetchedList>& lists, std::size_t depth,
-               fusion::QueryInstances& instances) {
-  for (std::size_t j = 0; j < lists.size(); ++j) {
-    std::vector<std::uint32_t> ranks;
-    for (std::size_t window = 0; window < lists[j].in_window.size(); ++window)
-      for (std::size_t place = 0; place < lists[j].in_window[window]; ++place)
-        ranks.push_back(static_cast<std::uint32_t>(window * depth + place + 1));
-    require(ranks.empty() || ranks.size() == lists[j].list.hits.size(), "every hit came with some window");
-    for (std::size_t at = j; at < instances.ranks.size() && !ranks.empty(); at += instances.lists)
-      if (instances.ranks[at] > 0) instances.ranks[at] = ranks[instances.ranks[at] - 1];
-  }
+std::vector<std::uint32_t> WindowRanks::of_hits() const {
+  std::vector<std::uint32_t> ranks;
+  bool has_gap = false;
+  for (std::size_t window = 0; window < in_window_.size(); ++window)
+    for (std::size_t place = 0; place < in_window_[window]; ++place) {
+      ranks.push_back(static_cast<std::uint32_t>(window * depth_ + place + 1));
+      has_gap = has_gap || ranks.back() != ranks.size();
+    }
+  return has_gap ? ranks : std::vector<std::uint32_t>();
 }
 
-}  // namespace
+void set_ranks(std::span<const std::uint32_t> ranks, std::size_t list, fusion::QueryInstances& instances) {
+  if (ranks.empty()) return;
+  for (std::size_t at = list; at < instances.ranks.size(); at += instances.lists)
+    if (instances.ranks[at] > 0) instances.ranks[at] = ranks[instances.ranks[at] - 1];
+}
 
 bool may_hold_more(const SearchAnswer& answer, int depth) {
   if (answer.windows >= kMostWindows) return false;
@@ -89,7 +94,7 @@ bool may_hold_more(const SearchAnswer& answer, int depth) {
   const auto full = static_cast<std::size_t>(depth);
   const auto searched = answer.lists.end() - static_cast<std::ptrdiff_t>(answer.second_stage);
   return std::any_of(answer.lists.begin(), searched, [&](const fetchers::FetchedList& list) {
-    return !list.has_failed() && 2 * hits_in_window(list, last, full) > full;
+    return !list.has_failed() && 2 * WindowRanks(list, depth).hits_in(last) > full;
   });
 }
 
@@ -149,19 +154,27 @@ std::vector<double> rrf_scores(const fusion::QueryInstances& instances, double k
   return scores;
 }
 
-/// Ranks the instances by the domain's model, or by RRF if it has none.
-///
+/// What orders the results.
+struct Ranker {
+  const fusion::Model* model;  ///< nullptr for RRF
+  double rrf_k;
+};
+
+Ranker ranker_of(const LoadedDomain& domain) {
+  return {domain.model ? &*domain.model : nullptr, domain.domain.rrf_k};
+}
+
 /// in: lists - the feature of each list
-fusion::FusedRanking ranking_of(const LoadedDomain& domain, const fusion::QueryInstances& instances,
+fusion::FusedRanking ranking_of(const Ranker& ranker, const fusion::QueryInstances& instances,
                                 const std::vector<fusion::Feature>& lists) {
-  if (domain.model) {
+  if (ranker.model != nullptr) {
     std::vector<std::string_view> names;
     for (const fusion::Feature& feature : lists) names.push_back(feature.name);
-    return fusion::fuse(*domain.model,
-                        instances_by_feature(instances, feature_columns(names, domain.model->features)));
+    return fusion::fuse(*ranker.model,
+                        instances_by_feature(instances, feature_columns(names, ranker.model->features)));
   }
   fusion::FusedRanking ranking;
-  ranking.scores = rrf_scores(instances, domain.domain.rrf_k);
+  ranking.scores = rrf_scores(instances, ranker.rrf_k);
   ranking.order = fusion::order_instances(instances, ranking.scores);
   ranking.instances = instances;
   return ranking;
@@ -170,7 +183,7 @@ fusion::FusedRanking ranking_of(const LoadedDomain& domain, const fusion::QueryI
 /// The fused result of a document: the hit of the list that ranks it best, with missing members taken from
 /// the other lists.
 FusedResult result_of(std::size_t document, const fusion::QueryInstances& instances,
-                      const std::vector<FetchedList>& lists, std::size_t depth) {
+                      const std::vector<FetchedList>& lists, const std::vector<WindowRanks>& window_ranks) {
   FusedResult out;
   out.document = document;
   out.key = std::string(instances.documents[document]);
@@ -184,8 +197,9 @@ FusedResult result_of(std::size_t document, const fusion::QueryInstances& instan
     return std::pair(a.rank, a.feature) < std::pair(b.rank, b.feature);
   });
   for (const Placement& place : by_rank) {
-    const FetchedList& list = lists[place.feature];
-    const Hit& hit = list.list.hits[position_of(static_cast<std::size_t>(place.rank), list, depth)];
+    const std::size_t position =
+        window_ranks[place.feature].position_of(static_cast<std::size_t>(place.rank));
+    const Hit& hit = lists[place.feature].list.hits[position];
     if (out.hit.url.empty()) out.hit.url = hit.url;
     if (out.hit.title.empty()) out.hit.title = hit.title;
     if (out.hit.snippet.empty()) out.hit.snippet = hit.snippet;
@@ -267,16 +281,15 @@ fusion::QueryInstances joined(const std::vector<std::vector<std::string>>& keys,
   for (const auto& list : keys) views.emplace_back(list.begin(), list.end());
   const std::vector<fusion::RankedIds> ids(views.begin(), views.end());
   fusion::QueryInstances out = fusion::collect_instances(ids, std::vector<int>(keys.size(), 0));
-  set_ranks(lists, static_cast<std::size_t>(depth), out);
+  for (std::size_t j = 0; j < lists.size(); ++j) set_ranks(WindowRanks(lists[j], depth).of_hits(), j, out);
   return out;
 }
 
-OrderedInstances ordered(const LoadedDomain& domain, fusion::QueryInstances by_list,
-                         const SearchAnswer& answer) {
+OrderedInstances ordered(const Ranker& ranker, fusion::QueryInstances by_list, const SearchAnswer& answer) {
   OrderedInstances out;
   out.by_list = std::move(by_list);
-  out.windows = mask_later_windows(out.by_list, domain.domain.depth);
-  out.ranking = ranking_of(domain, out.by_list, answer.features);
+  out.windows = mask_later_windows(out.by_list, answer.depth);
+  out.ranking = ranking_of(ranker, out.by_list, answer.features);
   order_by_window(out.windows, out.ranking.order);
   return out;
 }
@@ -311,13 +324,15 @@ void fuse_lists(const LoadedDomain& domain, std::vector<FetchedList> lists, Sear
   }
   answer.second_stage = count_rerankers(domain.domain, answer.features);
   answer.depth = domain.domain.depth;
-  auto made = ordered(domain, joined(state->keys, answer.lists, answer.depth), answer);
+  auto made = ordered(ranker_of(domain), joined(state->keys, answer.lists, answer.depth), answer);
   state->ranking = std::move(made.ranking);
+  std::vector<WindowRanks> window_ranks;
+  for (const FetchedList& list : answer.lists) window_ranks.emplace_back(list, answer.depth);
   answer.results.clear();
   answer.results.reserve(state->ranking.order.size());
   for (const std::uint32_t document : state->ranking.order) {
-    FusedResult& result = answer.results.emplace_back(
-        result_of(document, made.by_list, answer.lists, static_cast<std::size_t>(answer.depth)));
+    FusedResult& result =
+        answer.results.emplace_back(result_of(document, made.by_list, answer.lists, window_ranks));
     result.score = state->ranking.scores[document];
     result.window = std::min(made.windows[document], static_cast<std::uint32_t>(answer.windows - 1));
   }
@@ -330,9 +345,7 @@ void fuse_lists(const LoadedDomain& domain, std::vector<FetchedList> lists, Sear
 }
 
 JoinedLists::JoinedLists(const LoadedDomain& domain, const SearchAnswer& answer)
-    : domain_(domain),
-      answer_(answer),
-      by_list_(joined(answer.state->keys, answer.lists, domain.domain.depth)) {
+    : domain_(domain), answer_(answer), by_list_(joined(answer.state->keys, answer.lists, answer.depth)) {
   position_.assign(by_list_.documents.size(), kNotShown);
   for (std::size_t i = 0; i < answer.results.size(); ++i)
     if (const std::size_t document = answer.results[i].document; document != FusedResult::kNoDocument)
@@ -354,12 +367,19 @@ std::vector<std::size_t> JoinedLists::places_without(std::size_t list) const {
     others.documents.push_back(by_list_.documents[i]);
     positions.push_back(position_[i]);
   }
-  const auto made = ordered(domain_, std::move(others), answer_);
+  const auto made = ordered(ranker_of(domain_), std::move(others), answer_);
   std::vector<std::size_t> out(answer_.results.size(), 0);
   std::size_t place = 0;
   for (const std::uint32_t document : made.ranking.order)
     if (positions[document] != kNotShown) out[positions[document]] = ++place;
   return out;
+}
+
+std::vector<std::string_view> keys_by(const fusion::Model& model, const SearchAnswer& answer) {
+  const auto made = ordered({&model, 0}, joined(answer.state->keys, answer.lists, answer.depth), answer);
+  std::vector<std::string_view> keys;
+  for (const std::uint32_t document : made.ranking.order) keys.push_back(made.by_list.documents[document]);
+  return keys;
 }
 
 std::vector<double> contributions_of(const LoadedDomain& domain, const SearchAnswer& answer,

@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <string_view>
 #include <vector>
 
@@ -42,6 +43,29 @@ inline constexpr int kMostWindows = 10;
 inline constexpr std::size_t kMostPerPage = 500;
 /// How many windows may be asked for to replace results that do not meet a query's conditions.
 inline constexpr int kMostNarrowedWindows = 3;
+
+/// The ranks of a list's hits: those of window w, from 0, begin at w * depth + 1.
+class WindowRanks {
+ public:
+  /// The list must outlive it.
+  WindowRanks(const fetchers::FetchedList& list, int depth);
+
+  /// How many hits came with a window.
+  std::size_t hits_in(std::size_t window) const;
+  /// The position of the hit that has this rank, from 0.
+  std::size_t position_of(std::size_t rank) const;
+  /// The rank of each hit; empty if they are 1, 2, 3 and so on.
+  std::vector<std::uint32_t> of_hits() const;
+
+ private:
+  std::size_t hits_, depth_;
+  std::span<const std::size_t> in_window_;  ///< of the list
+};
+
+/// Replaces the positions of one list's hits, from 1, by their ranks.
+///
+/// in: ranks - WindowRanks::of_hits()
+void set_ranks(std::span<const std::uint32_t> ranks, std::size_t list, fusion::QueryInstances& instances);
 
 /// Whether the engines may hold more: some engine's list filled more than half of the last window, and the
 /// answer has fewer than kMostWindows.
@@ -91,6 +115,12 @@ class JoinedLists {
   std::vector<std::size_t>
       position_;  ///< of each document among the results; some do not meet the conditions
 };
+
+/// The keys of all documents of a fused answer's lists in the order of another model than the domain's, also
+/// of those that are no results of their own.
+///
+/// out: views into the answer
+std::vector<std::string_view> keys_by(const fusion::Model& model, const SearchAnswer& answer);
 
 /// What each feature adds to one result's score; empty if the ranker is not a sum over features.
 std::vector<double> contributions_of(const LoadedDomain& domain, const SearchAnswer& answer,

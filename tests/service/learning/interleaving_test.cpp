@@ -2,13 +2,20 @@
 
 #include <algorithm>
 #include <cmath>
+#include <memory>
 #include <numeric>
 #include <set>
+#include <string>
 #include <vector>
 
 #include <catch2/catch.hpp>
 
+#include "core/query_syntax.h"
 #include "core/random.h"
+#include "fetchers/engines/index/local_engine.h"
+#include "service/search/list_fusion.h"
+#include "tests/support/fake_fetcher.h"
+#include "tests/support/temporary_folder.h"
 
 using namespace metafuse;
 using namespace metafuse::service;
@@ -130,4 +137,46 @@ TEST_CASE("The share of interleaved searches is the configured one", "[service][
   CHECK(std::abs(interleaved - 2500) < 130);
   CHECK_FALSE(is_interleaved(0, random));
   CHECK(is_interleaved(1, random));
+}
+
+TEST_CASE("A challenger orders the results that the query's conditions leave, by the texts in the index",
+          "[service][interleaving]") {
+  const test::TemporaryFolder folder;
+  const std::string lines =
+      R"({"url":"http://a.example/","title":"One","text":"much about significance tests"})"
+      "\n"
+      R"({"url":"http://b.example/","title":"Two","text":"tests of significance"})"
+      "\n";
+  REQUIRE(fetchers::build_local_index(folder.path("own.db"), {folder.write("d.jsonl", lines)}).has_value());
+  LoadedDomain domain;
+  domain.syntax_of = [](std::string_view) -> const QuerySyntax& { return *find_query_syntax("fts5"); };
+  domain.open_indexes.push_back(std::make_shared<IndexVocabulary>(folder.path("own.db")));
+  domain.challenger.emplace();
+  domain.challenger->model = fusion::parse_model(R"({"format":"metafuse-model","version":1,
+"learner":"rankboost","features":[{"name":"t@e","kind":"rank","depth":30}],"unranked":"absent",
+"body":{"weak_rankings":[{"feature":0,"rank":2,"q_default":0,"alpha":-1}]},"training":{}})",
+                                                 "model.json")
+                                 .value();
+  for (const std::string typed : {"tests -significance", "tests -much", "\"significance tests\""}) {
+    fetchers::FetchedList list = test::list_of({"a.example", "b.example", "c.example", "d.example"});
+    list.query = {"t", "e", "tests"};
+    keep_best_of_each(list.list, 0);
+    SearchAnswer answer;
+    answer.typed = templates::parse_typed_query(typed);
+    fuse_lists(domain, {list}, answer);
+    REQUIRE(answer.results.size() < 4);
+    std::set<std::string> results;
+    for (const FusedResult& result : answer.results) results.insert(result.key);
+    std::set<std::string> firsts;
+    for (std::uint64_t seed = 1; seed <= 20; ++seed) {
+      const SearchAnswer mixed = interleaved_answer(domain, answer, seed);
+      std::set<std::string> seen;
+      for (const FusedResult& result : mixed.results) seen.insert(result.key);
+      CHECK(seen == results);
+      CHECK(mixed.teams.size() == results.size());
+      firsts.insert(mixed.results.front().key);
+    }
+    // the challenger puts the two that the list ranks first below the others
+    CHECK(firsts.size() == (typed == "tests -significance" ? 1 : 2));
+  }
 }

@@ -374,6 +374,23 @@ TEST_CASE("Only pages of allowed origins may search from scripts", "[service][co
   CHECK(read.find("Access-Control-Expose-Headers: ETag, Retry-After, ") != std::string::npos);
 }
 
+TEST_CASE("The ranks of a window begin behind those of a full window before it", "[service][search]") {
+  fetchers::FetchedList list = list_of({"a.example", "b.example", "c.example"});
+  CHECK(WindowRanks(list, 2).of_hits().empty());  // 1, 2, 3
+  CHECK(WindowRanks(list, 2).hits_in(1) == 1);
+  CHECK(WindowRanks(list, 2).position_of(3) == 2);
+  list.in_window = {3, 0};
+  CHECK(WindowRanks(list, 3).of_hits().empty());
+  list.in_window = {1, 0, 2};
+  const WindowRanks ranks(list, 4);
+  CHECK(ranks.of_hits() == std::vector<std::uint32_t>{1, 9, 10});
+  CHECK(ranks.hits_in(0) == 1);
+  CHECK(ranks.hits_in(1) == 0);
+  CHECK(ranks.hits_in(2) == 2);
+  CHECK(ranks.hits_in(3) == 0);
+  for (std::size_t i = 0; i < 3; ++i) CHECK(ranks.position_of(ranks.of_hits()[i]) == i);
+}
+
 TEST_CASE("A list that lacks pages gets no results of later windows", "[service][search]") {
   const auto list_with = [](const std::string& url, bool lacks_pages) {
     Hit hit;
