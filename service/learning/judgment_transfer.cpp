@@ -281,7 +281,7 @@ Result<std::vector<ImportedQuery>> read_qrels_text(std::string_view text, std::s
       if (!slots) return evaluation::bad_line(file, line, slots.error().text);
       query.slots = std::move(*slots);
     }
-    query.grades[document] = std::max(0, static_cast<int>(grade));
+    query.grades[document] = static_cast<int>(std::max<std::int64_t>(0, grade));
     parser.move_to(parser.next_line());
   }
   std::vector<ImportedQuery> out;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <fstream>
+#include <map>
 #include <string>
 
 #include <catch2/catch.hpp>
@@ -360,4 +361,12 @@ TEST_CASE("Offline files add training queries and the store's judgments take pre
   INFO(trained.err);
   CHECK(trained.status == 0);
   CHECK(trained.err.find("from files") != std::string::npos);
+}
+
+TEST_CASE("A grade below zero is read as zero, however low it is", "[service][import]") {
+  for (const char* grade : {"-1", "-4294967293"}) {
+    const auto queries = read_qrels_text(std::string("ada 0 doc ") + grade + "\n", "Q");
+    REQUIRE(queries.has_value());
+    CHECK(queries->at(0).grades == std::map<std::string, int>{{"doc", 0}});
+  }
 }
