@@ -107,6 +107,8 @@ namespace {
 
 using fetchers::FetchedList;
 
+constexpr std::size_t kMostFailures = 10;
+
 /// One base query's recorded lists: for each feature the keys in order, and the URL of each key.
 struct RecordedQuery {
   std::string id;
@@ -163,6 +165,14 @@ Result<std::map<std::string, RecordedQuery>> read_journal(const std::string& pat
   return out;
 }
 
+void note_failure(const FetchedList& list, RecordReport& report) {
+  const std::string what =
+      list.has_failed() ? fmt::format("{}: {}: {}", list.query.engine, name_of(list.failure), list.message)
+                        : fmt::format("{}: {}", list.query.engine, list.message);
+  auto& known = report.failures;
+  if (known.size() < kMostFailures && std::ranges::find(known, what) == known.end()) known.push_back(what);
+}
+
 RecordedQuery recorded_lists(const std::string& id, const std::vector<FetchedList>& lists, int depth,
                              RecordReport& report) {
   RecordedQuery recorded;
@@ -170,16 +180,12 @@ RecordedQuery recorded_lists(const std::string& id, const std::vector<FetchedLis
   std::set<std::string> seen;
   for (const FetchedList& list : lists) {
     auto& keys = recorded.keys[list.query.feature_name()];
-    if (list.has_failed()) {
+    if (list.has_failed() || list.lacks_pages) {
       recorded.is_complete = false;
       ++report.failed_lists;
-      const std::string what =
-          fmt::format("{}: {}: {}", list.query.engine, name_of(list.failure), list.message);
-      if (report.failures.size() < 10 &&
-          std::find(report.failures.begin(), report.failures.end(), what) == report.failures.end())
-        report.failures.push_back(what);
-      continue;
+      note_failure(list, report);
     }
+    if (list.has_failed()) continue;
     RankedList best = list.list;
     keep_best_of_each(best, depth);
     for (const Hit& hit : best.hits) {

@@ -49,9 +49,9 @@ struct RecordOptions {
 
 struct RecordReport {
   std::size_t queries = 0;
-  std::size_t resumed = 0;            ///< queries that an earlier run had recorded
-  std::size_t failed_lists = 0;       ///< failed lists, whose queries the next run asks again
-  std::size_t unanswerable = 0;       ///< judged queries whose relevant documents are in no list
+  std::size_t resumed = 0;       ///< queries that an earlier run had recorded
+  std::size_t failed_lists = 0;  ///< lists that failed or lack pages; the next run asks their queries again
+  std::size_t unanswerable = 0;  ///< judged queries whose relevant documents are in no list
   std::vector<std::string> failures;  ///< the first failure of each engine, as text for people
 };
 

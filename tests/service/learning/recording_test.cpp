@@ -3,6 +3,7 @@
 #include <filesystem>
 #include <memory>
 #include <string>
+#include <utility>
 
 #include <catch2/catch.hpp>
 
@@ -14,20 +15,35 @@
 using namespace metafuse;
 using namespace metafuse::service;
 
-TEST_CASE("A document that is judged twice has the better grade in the recording", "[service][recording]") {
-  const test::TemporaryFolder folder;
+namespace {
+
+/// One template for one engine.
+Snapshot snapshot_with(test::FakeFetcher::Answer answer) {
   Snapshot snapshot;
   LoadedDomain domain;
   domain.domain.name = "pages";
   domain.domain.slots.push_back({"Q", true, ""});
   domain.domain.templates.push_back({"t", {"e"}, "{Q}"});
   snapshot.domains.emplace("pages", domain);
-  snapshot.engines.fetcher = std::make_shared<test::FakeFetcher>([](const ExpandedQuery&) {
-    return test::list_of({"a.example", "b.example"});
-  });
+  snapshot.engines.fetcher = std::make_shared<test::FakeFetcher>(std::move(answer));
+  return snapshot;
+}
+
+JudgedBaseQuery query_for_ada() {
   JudgedBaseQuery query;
   query.id = "1";
   query.slots.slots["Q"] = "ada";
+  return query;
+}
+
+}  // namespace
+
+TEST_CASE("A document that is judged twice has the better grade in the recording", "[service][recording]") {
+  const test::TemporaryFolder folder;
+  const Snapshot snapshot = snapshot_with([](const ExpandedQuery&) {
+    return test::list_of({"a.example", "b.example"});
+  });
+  JudgedBaseQuery query = query_for_ada();
   for (const auto& [key, grade] :
        {std::pair{"a.example", 2}, {"a.example", 1}, {"b.example", 1}, {"b.example", 3}})
     query.relevant.push_back({std::string("http://") + key + "/", key, grade});
@@ -40,4 +56,34 @@ TEST_CASE("A document that is judged twice has the better grade in the recording
   if (!report) FAIL(report.error().text);
   CHECK(report->unanswerable == 0);
   CHECK(*read_text(options.output + "/qrels", 1000) == "1 0 a.example 2\n1 0 b.example 3\n");
+}
+
+TEST_CASE("A list that lacks pages is recorded as it came and asked again by the next run",
+          "[service][recording]") {
+  const test::TemporaryFolder folder;
+  bool lacks_pages = true;
+  const Snapshot snapshot = snapshot_with([&](const ExpandedQuery&) {
+    if (!lacks_pages) return test::list_of({"a.example", "b.example"});
+    auto first = test::list_of({"a.example"});
+    first.lacks_pages = true;
+    first.message = "page 2: no answer";
+    return first;
+  });
+  RecordOptions options;
+  options.domain = "pages";
+  options.output = folder.path("recording");
+  std::filesystem::create_directories(options.output);
+  const test::ManualClock clock;
+  const auto run = [&] { return *read_text(options.output + "/runs/t@e.run", 1000); };
+  const auto short_one = record_lists(snapshot, {query_for_ada()}, options, clock);
+  if (!short_one) FAIL(short_one.error().text);
+  CHECK(short_one->failed_lists == 1);
+  CHECK(short_one->failures == std::vector<std::string>{"e: page 2: no answer"});
+  CHECK(run() == "1 Q0 a.example 1 1 t@e\n");
+  lacks_pages = false;
+  const auto whole = record_lists(snapshot, {query_for_ada()}, options, clock);
+  CHECK(whole->resumed == 0);
+  CHECK(whole->failed_lists == 0);
+  CHECK(run() == "1 Q0 a.example 1 2 t@e\n1 Q0 b.example 2 1 t@e\n");
+  CHECK(record_lists(snapshot, {query_for_ada()}, options, clock)->resumed == 1);
 }
