@@ -28,6 +28,11 @@ Result<std::string> feedback_marks(Store& store, const std::string& domain) {
   return judgments + clicks;
 }
 
+/// Whether the same training may succeed at the next look.
+bool may_pass(const Error& error) {
+  return error.code == Code::try_again || error.code == Code::unavailable || error.code == Code::no_input;
+}
+
 }  // namespace
 
 PromotionRules promotion_rules(const LoadedDomain& domain) {
@@ -240,8 +245,10 @@ void Caretaker::retrain_domain(const LoadedDomain& domain, const LearningConfig&
   const std::string& name = domain.domain.name;
   const auto before = options_.versions->state(name);
   // read before the feedback itself, so that a look sees what comes meanwhile
-  if (const auto marks = feedback_marks(*options_.store, name)) learned_[name] = *marks;
+  const auto marks = feedback_marks(*options_.store, name);
   const auto trained = retrain(*options_.store, *options_.versions, retrain_options(domain, learning, now));
+  std::string& learned = learned_[name];
+  if (marks && (trained || !may_pass(trained.error()))) learned = *marks;
   if (trained.has_error())
     return options_.on_event("retraining failed", {{"domain", name}, {"reason", trained.error().text}});
   if (!trained->too_little.empty())

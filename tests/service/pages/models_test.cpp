@@ -1,3 +1,4 @@
+#include <filesystem>
 #include <map>
 #include <string>
 
@@ -412,6 +413,40 @@ TEST_CASE("Feedback is learned from once, by the server with the duty, whoever t
   CHECK(trainings_after_look() == 3);
   has_duty = true;  // the server that had it is gone
   CHECK(trainings_after_look() == 4);
+}
+
+TEST_CASE("A training that failed for the moment is tried again at the next look", "[service][models]") {
+  TestServer server(TestServer::default_answer, learning_config("learning: {retrain_on_change: true}\n"));
+  service::Records& records = server.app().records();
+  records.on_feedback = nullptr;
+  judge_names(server, 0, 12);
+  std::map<std::string, int> events;
+  service::CaretakerOptions options;
+  options.store = records.store.get();
+  options.versions = records.model_versions.get();
+  options.snapshot = [&] { return server.app().reloader().snapshot(); };
+  options.unix_time = records.unix_time;
+  options.on_models_changed = [] {};
+  options.on_event = [&](std::string_view event, JsonObject) { ++events[std::string(event)]; };
+  service::Caretaker caretaker(options);
+  const auto look = [&] {
+    caretaker.tick(options.unix_time());
+    caretaker.learn_from_feedback(options.unix_time());
+  };
+  look();  // remembers what there is
+  search_and_click(server, "other");
+  const std::filesystem::path versions = server.folder().path("models/versions");
+  std::filesystem::remove_all(versions);
+  server.folder().write("models/versions", "no folder");
+  for (int failures = 1; failures <= 2; ++failures) {
+    look();
+    CHECK(events["retraining failed"] == failures);
+  }
+  std::filesystem::remove(versions);
+  look();
+  CHECK(events["retrained"] == 1);
+  look();
+  CHECK(events["retrained"] == 1);
 }
 
 TEST_CASE("A judged query shows its judgments unless judged_first is off", "[service][models]") {
