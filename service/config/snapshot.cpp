@@ -385,6 +385,7 @@ Result<std::shared_ptr<const Snapshot>> load_snapshot(const ServerConfig& config
     mistakes.add(engines.error());
   for (const std::string& file : config.templates) load_domain(file, *snapshot, mistakes);
   if (engines) check_all_engines(*snapshot, mistakes);
+  for (auto& [name, domain] : snapshot->domains) domain.generation = snapshot->generation;
   if (config.learning.is_started_from_others) add_priors(*snapshot);
   if (!config.branding.logo.empty()) {
     auto logo = read_text(config.branding.logo, kMaxLogoBytes);

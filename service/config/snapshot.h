@@ -122,6 +122,7 @@ struct LoadedDomain {
   std::vector<std::shared_ptr<const IndexVocabulary>> open_indexes = {};
   /// Every engine that its templates ask has that index, so a word that is not in it finds nothing.
   bool asks_one_index = false;
+  std::uint64_t generation = 0;  ///< of its snapshot
 
   /// The version of the model that orders its results, as stored searches name it; empty for RRF.
   std::string served_version() const { return model ? model_digest.substr(0, 12) : std::string(); }

@@ -76,10 +76,15 @@ std::string OnlineRerankers::file_of(const std::string& domain) const {
 OnlineRerankers::Entry* OnlineRerankers::entry_of(const LoadedDomain& domain) {
   if (!domain.model) return nullptr;
   Entry& entry = entries_[domain.domain.name];
-  if (entry.reranker != nullptr && entry.model == domain.model_digest) return &entry;
+  if (entry.reranker != nullptr && entry.model == domain.model_digest) {
+    entry.generation = std::max(entry.generation, domain.generation);
+    return &entry;
+  }
+  // a request that began before a reload must not undo what was learned since
+  if (entry.reranker != nullptr && domain.generation < entry.generation) return nullptr;
   auto reranker = loaded(file_of(domain.domain.name), domain);
   if (!reranker) return nullptr;
-  entry = {domain.model_digest, std::make_shared<const Reranker>(std::move(*reranker))};
+  entry = {domain.generation, domain.model_digest, std::make_shared<const Reranker>(std::move(*reranker))};
   return &entry;
 }
 

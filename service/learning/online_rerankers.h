@@ -45,7 +45,7 @@ class OnlineRerankers {
   OnlineRerankers(const OnlineRerankers&) = delete;
   OnlineRerankers& operator=(const OnlineRerankers&) = delete;
 
-  /// The reranker for the domain's current model; nullptr without a model.
+  /// The reranker for the domain's model; nullptr without a model, or if a later snapshot has another one.
   RerankerPointer find(const LoadedDomain& domain);
 
   /// Learns from one recorded piece of feedback. Does nothing for a domain without a model, or for a search
@@ -62,8 +62,9 @@ class OnlineRerankers {
 
  private:
   struct Entry {
-    std::string model;         ///< digest of the model file that it reranks
-    RerankerPointer reranker;  ///< replaced as a whole, so that other threads can go on scoring
+    std::uint64_t generation = 0;  ///< of the latest snapshot that used it
+    std::string model;             ///< digest of the model file that it reranks
+    RerankerPointer reranker;      ///< replaced as a whole, so that other threads can go on scoring
   };
 
   Entry* entry_of(const LoadedDomain& domain);

@@ -1,6 +1,8 @@
 #include "service/learning/online_rerankers.h"
 
 #include <algorithm>
+#include <chrono>
+#include <cstdint>
 #include <string>
 
 #include <catch2/catch.hpp>
@@ -120,6 +122,33 @@ TEST_CASE("A reranker resumes its state and starts anew with another model", "[s
   CHECK(resumed.find(other) == nullptr);
   source.server.folder().write("models/online/pages.json", "{\"damaged\":");
   CHECK(OnlineRerankers(source.server.folder().path("models")).steps(domain) == 0);
+}
+
+TEST_CASE("A request from before a reload does not undo what was learned for the new model",
+          "[service][online]") {
+  ModelServer source(true);
+  source.click("ada", "c");
+  const auto snapshot = source.server.app().reloader().snapshot();
+  const LoadedDomain& older = snapshot->domains.at("pages");
+  LoadedDomain newer = older;
+  newer.model_digest = "another";
+  ++newer.generation;
+  Records& records = source.server.app().records();
+  OnlineRerankers& rerankers = *records.online_rerankers;
+  REQUIRE(rerankers.steps(older) > 0);
+  CHECK(rerankers.steps(newer) == 0);
+  FeedbackRequest request;
+  request.search = source.answer("bob").at("fusion").at("search_id").as_string();
+  request.position = 3;
+  records.search_log->flush(std::chrono::seconds(10));
+  REQUIRE(rerankers.learn(newer, *records.store, request, {}).has_value());
+  const std::uint64_t learned = rerankers.steps(newer);
+  CHECK(learned > 0);
+  CHECK(rerankers.find(older) == nullptr);
+  REQUIRE(rerankers.learn(older, *records.store, request, {}).has_value());
+  CHECK(rerankers.steps(newer) == learned);
+  OnlineRerankers resumed(source.server.folder().path("models"));
+  CHECK(resumed.steps(newer) == learned);
 }
 
 TEST_CASE("A click prefers its result to those above it and a judgment grades only its result",
