@@ -48,7 +48,9 @@ std::size_t bytes_of(const RenderedAnswer& answer) {
   const auto search = repeat.search->latest();
   for (const std::string& document : search->documents) bytes += sizeof(std::string) + document.size();
   for (const StoredList& list : search->lists)
-    bytes += sizeof(StoredList) + list.feature.size() + list.documents.size() * sizeof(std::uint32_t);
+    bytes += sizeof(StoredList) + list.feature.size() +
+             (list.documents.size() + list.ranks.size()) * sizeof(std::uint32_t);
+  bytes += search->set_aside.size() * sizeof(std::uint32_t);
   return bytes + search->shown.size() * sizeof(ShownResult);
 }
 

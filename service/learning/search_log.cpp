@@ -3,10 +3,12 @@
 #include <algorithm>
 #include <exception>
 #include <iterator>
+#include <numeric>
 #include <utility>
 
 #include "core/contract.h"
 #include "core/keyed_hash.h"
+#include "service/search/list_fusion.h"
 #include "service/search/search_pipeline.h"
 
 namespace metafuse::service {
@@ -19,24 +21,23 @@ constexpr std::size_t kMostKnown = 4096;
 std::uint64_t bytes_of(const StoredSearch& search) {
   std::size_t bytes = sizeof(StoredSearch);
   for (const std::string& document : search.documents) bytes += document.size() + 1;
-  for (const StoredList& list : search.lists) bytes += list.feature.size() + 4 * list.documents.size();
-  return bytes;
+  for (const StoredList& list : search.lists)
+    bytes += list.feature.size() + 4 * (list.documents.size() + list.ranks.size());
+  return bytes + 4 * search.set_aside.size();
 }
 constexpr std::chrono::minutes kBetweenReports{1};
 
-/// The lists of an answer, best rank first, reconstructed from the results' placements.
-std::vector<StoredList> lists_of(const SearchAnswer& answer) {
-  std::vector<std::vector<std::pair<int, std::uint32_t>>> placed(answer.features.size());
-  for (std::size_t i = 0; i < answer.results.size(); ++i)
-    for (const Placement& placement : answer.results[i].placements)
-      placed[placement.feature].emplace_back(placement.rank, static_cast<std::uint32_t>(i));
-  std::vector<StoredList> lists(answer.features.size());
-  for (std::size_t f = 0; f < lists.size(); ++f) {
-    lists[f].feature = answer.features[f].name;
-    lists[f].depth = answer.features[f].depth;
-    lists[f].has_failed = f < answer.lists.size() && answer.lists[f].has_failed();
-    std::sort(placed[f].begin(), placed[f].end());
-    for (const auto& [rank, document] : placed[f]) lists[f].documents.push_back(document);
+/// The lists of an answer as they were fused, with what was set aside afterwards.
+std::vector<StoredList> lists_of(const SearchAnswer& answer, DocumentNumbers& numbers) {
+  std::vector<StoredList> lists;
+  for (std::size_t i = 0; i < answer.lists.size(); ++i) {
+    const fetchers::FetchedList& fetched = answer.lists[i];
+    StoredList& list = lists.emplace_back();
+    list.feature = answer.features[i].name;
+    list.depth = answer.features[i].depth;
+    list.has_failed = fetched.has_failed();
+    for (const Hit& hit : fetched.list.hits) list.documents.push_back(numbers.of(hit.key));
+    list.ranks = WindowRanks(fetched, answer.depth).of_hits();
   }
   return lists;
 }
@@ -65,12 +66,16 @@ StoredSearch stored_search(const SearchAnswer& answer, std::span<const std::size
   search.at = now;
   search.model = answer.fusion.version;
   search.challenger = answer.fusion.challenger;
-  for (const FusedResult& result : answer.results) search.documents.push_back(result.key);
-  search.lists = lists_of(answer);
+  DocumentNumbers numbers(search);
+  for (const FusedResult& result : answer.results) numbers.of(result.key);
+  const std::size_t results = search.documents.size();
+  search.lists = lists_of(answer, numbers);
+  search.set_aside.resize(search.documents.size() - results);
+  std::iota(search.set_aside.begin(), search.set_aside.end(), static_cast<std::uint32_t>(results));
   for (std::size_t i = 0; i < shown.size(); ++i) {
     require(shown[i] < answer.results.size(), "only results of the answer were shown");
-    search.shown.push_back(
-        {static_cast<std::uint32_t>(shown[i]), answer.teams.empty() ? Team::none : answer.teams[shown[i]]});
+    search.shown.push_back({numbers.of(answer.results[shown[i]].key),
+                            answer.teams.empty() ? Team::none : answer.teams[shown[i]]});
   }
   hide_words(search, identity);
   fit_to_limits(search);

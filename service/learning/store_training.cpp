@@ -72,9 +72,17 @@ fusion::QueryInstances stored_instances(const StoredSearch& search,
   }
   const std::vector<int> depths(lists.size(), 0);
   fusion::QueryInstances instances = fusion::collect_instances(lists, depths);
+  for (std::size_t j = 0, column = 0; j < ids.size(); ++j)
+    if (all.of_list[j] != FeatureColumns::kNone) set_ranks(search.lists[j].ranks, column++, instances);
   if (const int depth = depth_of(search); depth > 0)
     mask_later_windows(instances, depth);  // as when it was served
   return instances_by_feature(instances, columns);
+}
+
+std::set<std::string_view> set_aside_documents(const StoredSearch& search) {
+  std::set<std::string_view> out;
+  for (const std::uint32_t document : search.set_aside) out.insert(search.documents[document]);
+  return out;
 }
 
 namespace {
@@ -334,6 +342,7 @@ class Collector {
     noted.is_judged = !grades.empty();
     auto unlisted = grades;
     const auto matrix = fusion::feature_matrix(features_, instances);
+    const auto set_aside = set_aside_documents(search);
     std::vector<fusion::Cell> cells;
     for (std::size_t i = 0; i < instances.documents.size(); ++i) {
       cells.clear();
@@ -342,8 +351,9 @@ class Collector {
       const auto grade = grades.find(std::string(instances.documents[i]));
       const bool is_judged = grade != grades.end();
       if (is_judged) unlisted.erase(grade->first);
+      const bool is_ignored = set_aside.contains(instances.documents[i]);
       builder_.add({query, instances.documents[i], is_judged ? grade->second : 0.0,
-                    is_judged || grades.empty() || !options_.are_unjudged_ignored, cells});
+                    is_judged || grades.empty() || !(is_ignored || options_.are_unjudged_ignored), cells});
     }
     for (const auto& [document, grade] : unlisted) noted.unlisted.push_back(grade);
   }

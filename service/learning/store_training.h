@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -28,6 +29,9 @@ std::vector<fusion::Feature> rank_features(const StoredSearch& search);
 /// out: views into the search; documents that are in no list of these features are left out
 fusion::QueryInstances stored_instances(const StoredSearch& search,
                                         const std::vector<fusion::Feature>& features);
+
+/// The documents of a search that were no results of their own. If they have no grade, that says nothing.
+std::set<std::string_view> set_aside_documents(const StoredSearch& search);
 
 /// For how many of the rank features the search has a list.
 std::size_t common_features(const StoredSearch& search, const std::vector<fusion::Feature>& features);

@@ -23,13 +23,19 @@ constexpr int kExportedAtOnce = 100;
 /// Domains named in the error about a file without the wanted one.
 constexpr std::size_t kMostDomainsNamed = 10;
 
+JsonArray documents_json(const StoredSearch& search, const std::vector<std::uint32_t>& documents) {
+  JsonArray out;
+  for (const std::uint32_t document : documents) out.emplace_back(search.documents[document]);
+  return out;
+}
+
 JsonObject stored_list_json(const StoredSearch& search, const StoredList& list) {
-  JsonArray documents;
-  for (const std::uint32_t document : list.documents) documents.emplace_back(search.documents[document]);
-  return {{"feature", list.feature},
-          {"depth", list.depth},
-          {"failed", list.has_failed},
-          {"documents", std::move(documents)}};
+  JsonObject out{{"feature", list.feature},
+                 {"depth", list.depth},
+                 {"failed", list.has_failed},
+                 {"documents", documents_json(search, list.documents)}};
+  if (!list.ranks.empty()) out["ranks"] = JsonArray(list.ranks.begin(), list.ranks.end());
+  return out;
 }
 
 JsonObject json_of(const StoredSearch& search) {
@@ -41,17 +47,19 @@ JsonObject json_of(const StoredSearch& search) {
     if (result.team != Team::none) entry["team"] = result.team == Team::champion ? "champion" : "challenger";
     shown.emplace_back(std::move(entry));
   }
-  return {{"kind", "search"},
-          {"id", search.id},
-          {"domain", search.domain},
-          {"query", search.query},
-          {"slots", slots_json(search.slots)},
-          {"at", search.at},
-          {"model", search.model},
-          {"challenger", search.challenger},
-          {"lists", std::move(lists)},
-          {"shown", std::move(shown)},
-          {"times", search.times}};
+  JsonObject out{{"kind", "search"},
+                 {"id", search.id},
+                 {"domain", search.domain},
+                 {"query", search.query},
+                 {"slots", slots_json(search.slots)},
+                 {"at", search.at},
+                 {"model", search.model},
+                 {"challenger", search.challenger},
+                 {"lists", std::move(lists)},
+                 {"shown", std::move(shown)},
+                 {"times", search.times}};
+  if (!search.set_aside.empty()) out["set_aside"] = documents_json(search, search.set_aside);
+  return out;
 }
 
 template <class Row>
@@ -173,6 +181,19 @@ Result<std::uint32_t> document_number(const ExportedLine& line, const Json* docu
   return numbers.of(std::string(document->get_string()));
 }
 
+/// The numbers of the documents in a member.
+Result<std::vector<std::uint32_t>> read_documents(const ExportedLine& line, std::string_view name,
+                                                  DocumentNumbers& numbers) {
+  std::vector<std::uint32_t> out;
+  const Json* documents = line.find(name);
+  if (documents == nullptr || !documents->is_array()) return line.missing(name);
+  for (const Json& document : documents->get_array()) {
+    TRY(const auto number, document_number(line, &document, numbers));
+    out.push_back(number);
+  }
+  return out;
+}
+
 Result<StoredList> read_exported_list(const ExportedLine& line, DocumentNumbers& numbers) {
   StoredList list;
   TRY(list.feature, line.text("feature"));
@@ -180,11 +201,11 @@ Result<StoredList> read_exported_list(const ExportedLine& line, DocumentNumbers&
   list.depth = static_cast<int>(std::clamp<std::int64_t>(depth, 0, 1'000'000));
   const Json* failed = line.find("failed");
   list.has_failed = failed != nullptr && failed->is_bool() && failed->get_bool();
-  const Json* documents = line.find("documents");
-  if (documents == nullptr || !documents->is_array()) return line.missing("documents");
-  for (const Json& document : documents->get_array()) {
-    TRY(const auto number, document_number(line, &document, numbers));
-    list.documents.push_back(number);
+  TRY(list.documents, read_documents(line, "documents", numbers));
+  if (const Json* ranks = line.find("ranks"); ranks != nullptr) {
+    auto read = read_ranks(*ranks, list.documents.size());
+    if (!read) return line.missing("ranks");
+    list.ranks = std::move(*read);
   }
   return list;
 }
@@ -210,6 +231,10 @@ Result<StoredSearch> read_search(const ExportedLine& line) {
   for (const ExportedLine& entry : lists) {
     TRY(auto list, read_exported_list(entry, numbers));
     search.lists.push_back(std::move(list));
+  }
+  if (line.find("set_aside") != nullptr) {
+    TRY(search.set_aside, read_documents(line, "set_aside", numbers));
+    std::ranges::sort(search.set_aside);
   }
   TRY(const auto shown, line.objects("shown"));
   for (const ExportedLine& entry : shown) {

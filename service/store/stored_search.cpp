@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <iterator>
+#include <utility>
 
 #include <fmt/format.h>
 #include <unicode/normalizer2.h>
@@ -51,7 +52,12 @@ Result<StoredList> read_stored_list(const Json& value, std::size_t documents) {
   if (feature == nullptr || depth == nullptr || failed == nullptr)
     return damaged_row("a list without feature, depth or state");
   TRY(auto indices, read_indices(list.array("documents"), documents));
-  return StoredList{std::string(*feature), static_cast<int>(*depth), *failed, std::move(indices)};
+  std::vector<std::uint32_t> ranks;
+  if (const Json* written = list.find("ranks"); written != nullptr) {
+    TRY(ranks, read_ranks(*written, indices.size()));
+  }
+  return StoredList{std::string(*feature), static_cast<int>(*depth), *failed, std::move(indices),
+                    std::move(ranks)};
 }
 
 Result<void> read_shown(const JsonMembers& members, StoredSearch& search) {
@@ -73,13 +79,39 @@ Result<void> read_shown(const JsonMembers& members, StoredSearch& search) {
 
 }  // namespace
 
+Result<std::vector<std::uint32_t>> read_ranks(const Json& json, std::size_t documents) {
+  if (!json.is_array() || json.get_array().size() != documents)
+    return damaged_row("ranks that do not fit their list");
+  std::vector<std::uint32_t> out;
+  for (const Json& value : json.get_array()) {
+    const std::int64_t* rank = value.if_int64();
+    if (rank == nullptr || !std::in_range<std::uint32_t>(*rank) || *rank <= (out.empty() ? 0 : out.back()))
+      return damaged_row("ranks that do not rise");
+    out.push_back(static_cast<std::uint32_t>(*rank));
+  }
+  return out;
+}
+
+void StoredList::add(std::uint32_t document, std::uint32_t rank) {
+  if (ranks.empty() && rank != documents.size() + 1)
+    for (std::size_t i = 0; i < documents.size(); ++i) ranks.push_back(rank_of(i));
+  documents.push_back(document);
+  if (!ranks.empty() || rank != documents.size()) ranks.push_back(rank);
+}
+
 void fit_to_limits(StoredSearch& search, const SearchLimits& limits) {
   if (search.lists.size() > limits.lists) search.lists.resize(limits.lists);
   if (search.shown.size() > limits.shown) search.shown.resize(limits.shown);
   if (search.documents.size() > limits.documents) {
     search.documents.resize(limits.documents);
     const auto is_beyond = [&](std::uint32_t document) { return document >= limits.documents; };
-    for (StoredList& list : search.lists) std::erase_if(list.documents, is_beyond);
+    std::erase_if(search.set_aside, is_beyond);
+    for (StoredList& list : search.lists) {
+      const StoredList whole = std::move(list);
+      list = {whole.feature, whole.depth, whole.has_failed, {}};
+      for (std::size_t i = 0; i < whole.documents.size(); ++i)
+        if (!is_beyond(whole.documents[i])) list.add(whole.documents[i], whole.rank_of(i));
+    }
     std::erase_if(search.shown, [&](const ShownResult& result) { return is_beyond(result.document); });
   }
   auto& slots = search.slots.slots;
@@ -155,10 +187,13 @@ std::string content_id(std::string_view secret, const StoredSearch& search) {
     for (const auto& value : values) fmt::format_to(std::back_inserter(text), "{} ", number_of(value));
     text += '\n';
   };
+  const auto number = [](std::uint32_t value) { return value; };
   for (const StoredList& list : search.lists) {
     fmt::format_to(std::back_inserter(text), "{} {} {} ", list.feature, list.depth, list.has_failed);
-    append_numbers(list.documents, [](std::uint32_t document) { return document; });
+    append_numbers(list.documents, number);
+    append_numbers(list.ranks, number);
   }
+  append_numbers(search.set_aside, number);
   append_numbers(search.shown, [](const ShownResult& result) {
     return (std::uint64_t{result.document} << 2) + static_cast<std::uint64_t>(result.team);
   });
@@ -195,17 +230,22 @@ std::string lists_text(const StoredSearch& search) {
   JsonObject object;
   object["documents"] = JsonArray(search.documents.begin(), search.documents.end());
   JsonArray& lists = object["lists"].emplace_array();
-  for (const StoredList& list : search.lists)
-    lists.emplace_back(JsonObject{{"feature", list.feature},
-                                  {"depth", list.depth},
-                                  {"failed", list.has_failed},
-                                  {"documents", JsonArray(list.documents.begin(), list.documents.end())}});
+  for (const StoredList& list : search.lists) {
+    JsonObject item{{"feature", list.feature},
+                    {"depth", list.depth},
+                    {"failed", list.has_failed},
+                    {"documents", JsonArray(list.documents.begin(), list.documents.end())}};
+    if (!list.ranks.empty()) item["ranks"] = JsonArray(list.ranks.begin(), list.ranks.end());
+    lists.emplace_back(std::move(item));
+  }
   JsonArray& shown = object["shown"].emplace_array();
   std::string teams;
   for (const ShownResult& result : search.shown) {
     shown.emplace_back(result.document);
     teams += kTeamLetters[static_cast<std::size_t>(result.team)];
   }
+  if (!search.set_aside.empty())
+    object["set_aside"] = JsonArray(search.set_aside.begin(), search.set_aside.end());
   if (teams.find_first_not_of('-') != std::string::npos) object["teams"] = teams;
   return to_text(object);
 }
@@ -219,6 +259,7 @@ Result<void> read_lists_text(std::string_view text, StoredSearch& search) {
   if (documents == nullptr || lists == nullptr) return damaged_row("documents or lists are missing");
   search.documents.clear();
   search.lists.clear();
+  search.set_aside.clear();
   search.shown.clear();
   for (const Json& document : *documents) {
     if (!document.is_string()) return damaged_row("a document that is not a string");
@@ -227,6 +268,9 @@ Result<void> read_lists_text(std::string_view text, StoredSearch& search) {
   for (const Json& value : *lists) {
     TRY(auto list, read_stored_list(value, search.documents.size()));
     search.lists.push_back(std::move(list));
+  }
+  if (members.find("set_aside") != nullptr) {
+    TRY(search.set_aside, read_indices(members.array("set_aside"), search.documents.size()));
   }
   return read_shown(members, search);
 }

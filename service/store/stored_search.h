@@ -44,6 +44,13 @@ struct StoredList {
   int depth = 0;
   bool has_failed = false;
   std::vector<std::uint32_t> documents;  ///< indices into StoredSearch::documents, best first
+  std::vector<std::uint32_t> ranks{};    ///< of each document; empty if they are 1, 2, 3 and so on
+
+  /// Adds a document below the others.
+  void add(std::uint32_t document, std::uint32_t rank);
+  std::uint32_t rank_of(std::size_t position) const {
+    return ranks.empty() ? static_cast<std::uint32_t>(position + 1) : ranks[position];
+  }
 
   friend bool operator==(const StoredList&, const StoredList&) = default;
 };
@@ -60,7 +67,10 @@ struct StoredSearch {
   std::string challenger;  ///< version it was interleaved with, empty for none
   /// Canonical URL keys, each once; hashed_document() if queries are hashed.
   std::vector<std::string> documents;
-  std::vector<StoredList> lists;   ///< in the order of the domain's features
+  std::vector<StoredList> lists;  ///< in the order of the domain's features
+  /// Documents of the lists that were no results of their own: they were folded below one, or did not meet
+  /// the query's conditions. Ascending.
+  std::vector<std::uint32_t> set_aside;
   std::vector<ShownResult> shown;  ///< best first
   std::uint64_t times = 1;         ///< how often it was shown; 0: only to a judge. Stores add it up
 
@@ -68,7 +78,7 @@ struct StoredSearch {
   friend bool operator==(const StoredSearch& a, const StoredSearch& b) {
     const auto parts = [](const StoredSearch& search) {
       return std::tie(search.id, search.domain, search.query, search.slots, search.at, search.model,
-                      search.challenger, search.documents, search.lists, search.shown);
+                      search.challenger, search.documents, search.lists, search.set_aside, search.shown);
     };
     return parts(a) == parts(b);
   }
@@ -83,7 +93,8 @@ struct SearchLimits {
   std::size_t slot_bytes = 1024;
 };
 
-/// Cuts a search to the limits. Documents beyond the limit are removed from its lists.
+/// Cuts a search to the limits. Documents beyond the limit are removed from its lists, in which the others
+/// keep their ranks.
 void fit_to_limits(StoredSearch& search, const SearchLimits& limits = {});
 
 /// The normalised text by which equal queries are recognised: NFKC and full case folding (Unicode's
@@ -134,10 +145,16 @@ bool is_search_id(std::string_view text);
 /// Whether delivered_id() made this id for this prefix.
 bool is_delivered_to(std::string_view secret, std::string_view id, std::string_view prefix);
 
-/// {"documents":[key...],"lists":[{"feature","depth","failed","documents":[index...]}],"shown":[index...],
-/// "teams":"-ab..."}: the text that stores keep in one column. "teams" is left out if nothing
+/// {"documents":[key...],"lists":[{"feature","depth","failed","documents":[index...],"ranks":[rank...]}...],
+/// "shown":[index...],"set_aside":[index...],"teams":"-ab..."}: the text that stores keep in one column.
+/// Without "ranks" they are 1, 2, 3 and so on; "set_aside" is left out if it is empty, and "teams" if nothing
 /// was interleaved.
 std::string lists_text(const StoredSearch& search);
+
+/// Reads StoredList::ranks.
+///
+/// in: documents - how many there are; each has a rank, which is greater than the one before
+Result<std::vector<std::uint32_t>> read_ranks(const Json& json, std::size_t documents);
 
 /// Reads lists_text() into documents, lists and shown.
 ///

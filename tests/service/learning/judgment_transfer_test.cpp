@@ -108,7 +108,9 @@ TEST_CASE("Runs and qrels are imported as judged searches that a model learns fr
 
 TEST_CASE("An export is imported unchanged and the newer judgment wins", "[service][store][import]") {
   const test::TemporaryFolder folder;
-  const StoredSearch search = sample_search();
+  StoredSearch search = sample_search();
+  search.lists[0].ranks = {1, 11, 12};
+  search.set_aside = {3};
   const StoredJudgment judgment{"shoes", search.query, document_key(1), "ann", 2, search.id, kNewYear + 10};
   const auto old_store = transfer_store(folder.path("old.db"));
   REQUIRE(old_store->searches.add({&search, 1}).has_value());
@@ -126,6 +128,9 @@ TEST_CASE("An export is imported unchanged and the newer judgment wins", "[servi
   const auto found = store->searches.find(search.id);
   REQUIRE(found->has_value());
   CHECK((**found).slots == search.slots);
+  CHECK((**found).lists[0].ranks == search.lists[0].ranks);
+  REQUIRE((**found).set_aside.size() == 1);
+  CHECK((**found).documents[(**found).set_aside[0]] == document_key(3));
   CHECK(lists_text(**found).size() == lists_text(search).size());
   // the query's digest uses this store's secret, everything else is unchanged
   StoredJudgment expected = judgment;

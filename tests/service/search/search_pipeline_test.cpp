@@ -16,6 +16,7 @@
 #include "service/api/fusing.h"
 #include "service/learning/feedback.h"
 #include "service/learning/search_log.h"
+#include "service/learning/store_training.h"
 #include "service/search/list_fusion.h"
 #include "service/search/search_requests.h"
 #include "service/search/shown_results.h"
@@ -334,6 +335,37 @@ TEST_CASE("A stored search marks failed lists and keeps results in rank order", 
   for (const std::string& document : hidden.documents) CHECK(document.find("example") == std::string::npos);
 }
 
+TEST_CASE("A stored search has the ranks that were served, also of what its conditions left out",
+          "[service][store]") {
+  LoadedDomain domain = domain_of_templates(1);
+  domain.domain.depth = 3;
+  std::vector<fetchers::FetchedList> lists = {list_of({"a.example", "b.example", "c.example", "d.example"}),
+                                              list_of({"b.example", "c.example", "e.example"})};
+  lists[0].query = {"t0", "one", "x"};
+  lists[0].in_window = {2, 2};  // its first window was not full
+  lists[1].query = {"t0", "two", "x"};
+  lists[1].in_window = {3, 0};
+  SearchAnswer answer;
+  answer.query = "x -site:b.example";
+  answer.typed = templates::parse_typed_query(answer.query);
+  answer.windows = 2;
+  fuse_lists(domain, lists, answer);
+  REQUIRE(answer.left_out == 1);
+  answer.results.front().alike.emplace_back(answer.results.back().hit);  // as folding does
+  answer.results.front().alike.back().key = answer.results.back().key;
+  answer.results.pop_back();
+  const StoredSearch stored = stored_search(answer, std::vector<std::size_t>{1}, {"secret", false, "Q"}, 5);
+  CHECK(stored.lists[0].ranks == std::vector<std::uint32_t>{1, 2, 4, 5});
+  CHECK(stored.lists[1].ranks.empty());
+  CHECK(stored.documents.size() == 5);
+  CHECK(stored.set_aside == std::vector<std::uint32_t>{3, 4});
+  CHECK(stored.documents[stored.shown[0].document] == answer.results[1].key);
+  const auto& served = answer.state->ranking.instances;
+  const auto instances = stored_instances(stored, rank_features(stored));
+  CHECK(instances.documents == served.documents);
+  CHECK(instances.ranks == served.ranks);
+}
+
 TEST_CASE("A search has at most sixteen variants and sixty-four expanded queries",
           "[service][search][security]") {
   Snapshot snapshot;
@@ -433,6 +465,14 @@ TEST_CASE("A stored search is cut to exactly its limits", "[service][store][secu
   CHECK(cut.documents.size() == 4);
   CHECK(cut.lists[0].documents == std::vector<std::uint32_t>{0, 1, 2, 3});
   CHECK(cut.lists[1].documents == std::vector<std::uint32_t>{3});
+  CHECK(cut.lists[0].ranks.empty());
+  CHECK(cut.lists[1].ranks == std::vector<std::uint32_t>{2});
+  cut = whole;
+  cut.lists[1].ranks = {1, 12};
+  cut.set_aside = {2, 4};
+  fit_to_limits(cut, {4, 2, 5, 2, 5});
+  CHECK(cut.lists[1].ranks == std::vector<std::uint32_t>{12});
+  CHECK(cut.set_aside == std::vector<std::uint32_t>{2});
   CHECK(cut.shown.size() == 4);
   cut = whole;
   fit_to_limits(cut, {5, 1, 4, 1, 4});

@@ -53,6 +53,13 @@ void check_searches(Store& store) {
     add(store, mixed);
     CHECK(**store.searches.find(mixed.id) == mixed);
   }
+  SECTION("A search with gaps between ranks and with documents set aside is read back unchanged") {
+    StoredSearch search = sample_search();
+    search.lists[0].ranks = {1, 11, 4294967295};
+    search.set_aside = {0, 3};
+    add(store, search);
+    CHECK(**store.searches.find(search.id) == search);
+  }
 }
 
 void check_clicks(Store& store) {
@@ -364,4 +371,28 @@ TEST_CASE("The SQLite store meets the contract of searches and feedback", "[serv
 
 TEST_CASE("The PostgreSQL store meets the contract of searches and feedback", "[service][store]") {
   test::check_on_postgres(check_feedback);
+}
+
+TEST_CASE("Rows without ranks are read as they were written before ranks were stored", "[service][store]") {
+  StoredSearch search;
+  search.documents = {"a", "b"};
+  search.lists = {{"t@e", 10, false, {1, 0}}};
+  search.shown = {{0, Team::none}};
+  const std::string row =
+      R"({"documents":["a","b"],"lists":[{"feature":"t@e","depth":10,"failed":false,"documents":[1,0])"
+      R"(}],"shown":[0]})";
+  CHECK(lists_text(search) == row);
+  StoredSearch read;
+  read.set_aside = {7};
+  REQUIRE(read_lists_text(row, read).has_value());
+  CHECK(read == search);
+  for (const char* ranks :
+       {"[1]", "[1,2,3]", "[2,2]", "[0,1]", "[-1,1]", "[1,4294967296]", "[1,\"2\"]", "{}"}) {
+    std::string damaged = row;
+    damaged.insert(damaged.find("[1,0]") + 5, std::string(",\"ranks\":") + ranks);
+    CHECK(read_lists_text(damaged, read).has_error());
+  }
+  std::string beyond = row;
+  beyond.insert(beyond.size() - 1, ",\"set_aside\":[2]");
+  CHECK(read_lists_text(beyond, read).has_error());
 }
