@@ -218,12 +218,13 @@ class Collector {
     return people;
   }
 
+  /// Whether a base query is one by which models are measured, and that is not learned from.
+  bool is_kept_out(std::string_view query) const { return !options_.are_held_out_used && is_held_out(query); }
+
   /// Learns how to read the model's grades, without the held-out queries, by which models are measured.
   void calibrate(const std::vector<JudgedQuery>& people, const std::vector<JudgedQuery>& model) {
     auto pairs = common_grades(people, model);
-    std::erase_if(pairs, [&](const GradePair& pair) {
-      return !options_.are_held_out_used && is_held_out(people[pair.query].query);
-    });
+    std::erase_if(pairs, [&](const GradePair& pair) { return is_kept_out(people[pair.query].query); });
     report_.calibrated_by = pairs.size();
     reading_ = read_grades(pairs);
   }
@@ -241,11 +242,11 @@ class Collector {
 
   Result<void> add_judged(const JudgedQuery& query) {
     const bool is_of_model = of_model_.contains(query.query);
-    if (!options_.are_held_out_used && is_held_out(query.query)) {
+    if (is_kept_out(query.query)) {
       ++report_.held_out_queries;
-      if (!is_of_model) held_out_grades_.emplace(query.query, grades_of(query));
       return {};
     }
+    if (!options_.are_held_out_used && !is_of_model) judged_grades_.emplace(query.query, grades_of(query));
     TRY(const auto search, search_to_learn(store_, options_.domain, query, features_));
     if (!search) return leave_out();
     add_rows(std::string(fusion::kJudgedRow) + query.query, *search, learned_grades(query));
@@ -269,13 +270,13 @@ class Collector {
     rules_.balance = PositionBalance(std::move(bias));
     for (const ClickedSearch& item : clicked) {
       TRY(const StoredSearch* search, find(item.search));
-      if (search != nullptr) rules_.balance.add(*search, item.clicks);
+      if (search != nullptr && !is_kept_out(search->query)) rules_.balance.add(*search, item.clicks);
     }
     return {};
   }
 
   void add_offline(const OfflineQuery& query) {
-    if (!options_.are_held_out_used && is_held_out(query.search.query)) {
+    if (is_kept_out(query.search.query)) {
       ++report_.held_out_queries;
     } else if (common_features(query.search, features_) == 0) {
       ++report_.foreign_searches;
@@ -290,14 +291,12 @@ class Collector {
     TRY(const StoredSearch* search, find(clicked.search));
     if (search == nullptr) return leave_out();
     const StoredSearch& found = *search;
-    const bool is_kept_out = !options_.are_held_out_used && is_held_out(found.query);
-    report_.held_out_searches += is_kept_out ? 1 : 0;
-    if (is_kept_out && !held_out_grades_.contains(found.query)) return {};
-    auto pairs = click_pairs(found, clicked.clicks, rules_, options_.now);
-    if (is_kept_out) {
-      compare(found, pairs);
+    if (is_kept_out(found.query)) {
+      ++report_.held_out_searches;
       return {};
     }
+    auto pairs = click_pairs(found, clicked.clicks, rules_, options_.now);
+    compare(found, pairs);
     double sum = 0;
     for (const ClickPair& pair : pairs) sum += pair.weight;
     double& used = used_by_query_[found.query];
@@ -316,9 +315,11 @@ class Collector {
     return {};
   }
 
-  /// Counts how often clicks order two documents of a held-out query as its judges do.
+  /// Counts how often clicks order two documents of a judged query as its judges do.
   void compare(const StoredSearch& search, const std::vector<ClickPair>& pairs) {
-    const std::map<std::string, int>& grades = held_out_grades_.at(search.query);
+    const auto judged = judged_grades_.find(search.query);
+    if (judged == judged_grades_.end()) return;
+    const std::map<std::string, int>& grades = judged->second;
     for (const ClickPair& pair : pairs) {
       const auto below = grades.find(search.documents[pair.below]);
       const auto above = grades.find(search.documents[pair.above]);
@@ -422,7 +423,9 @@ class Collector {
   fusion::TrainingSetBuilder builder_;
   ClickRules rules_;
   std::map<std::string, std::optional<StoredSearch>, std::less<>> searches_;  ///< those read, by stored id
-  std::map<std::string, std::map<std::string, int>> held_out_grades_;         ///< by query and document
+  /// What people judged of the queries learned from, by query and document. None if the held-out queries are
+  /// learned from, too: then models are measured on all of them.
+  std::map<std::string, std::map<std::string, int>> judged_grades_;
   std::map<std::string, double> used_by_query_;
   std::map<std::string, Noted> noted_;  ///< by query
   std::vector<PendingPairs> pending_;
@@ -456,7 +459,7 @@ std::string StoreTrainingReport::text() const {
       "{} judged queries{}{} and {} clicked searches with {} pairs; held out: {} judged queries, {} clicked "
       "searches; left out: {} with other features, {} of base queries that already have their share; a "
       "click's pair "
-      "counts {:.2f} of a judged one ({} agree with held-out judgments, {} do not); position bias {}",
+      "counts {:.2f} of a judged one ({} agree with judgments, {} do not); position bias {}",
       judged_queries, of_model, offline_queries > 0 ? fmt::format(", {} from files", offline_queries) : "",
       clicked_searches, click_pairs, held_out_queries, held_out_searches, foreign_searches, capped_searches,
       click_trust, agreeing_pairs, disagreeing_pairs, has_position_bias ? "harvested" : "unknown");

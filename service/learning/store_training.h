@@ -70,8 +70,8 @@ struct StoreTrainingReport {
   std::size_t click_pairs = 0;
   std::size_t foreign_searches = 0;  ///< searches that share no feature with the domain or no longer exist
   std::size_t capped_searches = 0;   ///< their base query's weight was already used up
-  /// Pairs from held-out searches' clicks whose documents judges graded differently: whether clicks agree
-  /// with the judges.
+  /// Pairs from clicks whose documents judges graded differently: whether clicks agree with the judges. Only
+  /// of queries that are learned from, because promotions are measured by the others' judgments.
   std::size_t agreeing_pairs = 0;
   std::size_t disagreeing_pairs = 0;
   double click_trust = 0;  ///< weight of a click's pair relative to a judged pair, from 0 to 1

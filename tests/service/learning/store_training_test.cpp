@@ -1,5 +1,6 @@
 #include "service/learning/store_training.h"
 
+#include <algorithm>
 #include <cmath>
 #include <map>
 #include <memory>
@@ -94,13 +95,14 @@ TEST_CASE("A store is turned into a training set with the served features", "[se
   CHECK(training_set_from_store(*world.store, options)->queries.size() == 4);
 }
 
-TEST_CASE("Clicks are trusted as far as held-out judgments agree with them", "[service][learning]") {
-  const auto report_of = [](int grade_of_clicked) {
+TEST_CASE("Clicks are trusted as far as the judgments that are learned from agree with them",
+          "[service][learning]") {
+  const auto report_of = [](int grade_of_clicked, bool are_held_out_judged = false) {
     FeedbackWorld world;
     for (const std::string query : {"00000005", "00000001"})  // the second is held out
       for (int i = 0; i < 40; ++i) {
         const StoredSearch search = world.add_clicked(query);
-        if (i > 0 || !is_held_out(query)) continue;
+        if (i > 0 || is_held_out(query) != are_held_out_judged) continue;
         for (std::size_t place = 0; place < search.shown.size(); ++place)
           REQUIRE(world.store->judgments
                       .set({"shoes", query, search.documents[search.shown[place].document], "ann",
@@ -128,7 +130,55 @@ TEST_CASE("Clicks are trusted as far as held-out judgments agree with them", "[s
   const StoreTrainingReport wrong = report_of(0);
   CHECK(wrong.agreeing_pairs == 0);
   CHECK(wrong.click_trust == 0.0);
-  CHECK(report_of(1).click_trust == 0.5);  // equal grades carry no information
+  CHECK(report_of(1).click_trust == 0.5);        // equal grades carry no information
+  CHECK(report_of(0, true).click_trust == 0.5);  // promotions are measured by these
+}
+
+TEST_CASE("Clicks on held-out queries change no weight", "[service][learning]") {
+  const auto weights_with = [](int held_out) {
+    FeedbackWorld world;
+    for (int i = 0; i < 10; ++i) world.add_clicked("00000005");
+    for (int i = 0; i < held_out; ++i) {
+      const StoredSearch search = world.add_clicked("00000001");
+      world.add_click(search, 3);
+    }
+    StoreTrainingOptions options;
+    options.domain = "shoes";
+    options.now = kNewYear;
+    StoreTrainingReport report;
+    const auto set = training_set_from_store(*world.store, options, &report);
+    REQUIRE(set.has_value());
+    CHECK(report.held_out_searches == static_cast<std::size_t>(held_out));
+    std::vector<double> weights;
+    for (const auto& pair : set->pairs) weights.push_back(pair.weight);
+    std::ranges::sort(weights);
+    return weights;
+  };
+  REQUIRE_FALSE(weights_with(0).empty());
+  CHECK(weights_with(30) == weights_with(0));
+}
+
+TEST_CASE("What was set aside is learned from with the rank that it had, and only if it is judged",
+          "[service][learning]") {
+  FeedbackWorld world;
+  StoredSearch search = sample_search();
+  search.query = "00000005";
+  search.lists = {{"a@e", 10, false, {2, 0, 1, 3}, {1, 3, 4, 6}}};
+  search.set_aside = {0, 3};
+  REQUIRE(world.store->searches.add({&search, 1}).has_value());
+  for (const auto& [document, grade] : {std::pair{2, 0}, {3, 1}})
+    REQUIRE(world.store->judgments
+                .set({"shoes", search.query, document_key(document), "ann", grade, search.id, kNewYear})
+                .has_value());
+  const auto set = training_set_from_store(*world.store, world.options().training);
+  REQUIRE(set.has_value());
+  REQUIRE(set->in_feedback.size() == 4);
+  const std::vector<double> ranks{-3, -4, -1, -6};
+  for (std::size_t i = 0; i < 4; ++i) {
+    CHECK(set->matrix.value(i, 0) == ranks[i]);
+    CHECK(set->in_feedback[i] == (i == 0 ? 0 : 1));
+    CHECK(set->grades[i] == (i == 3 ? 1.0 : 0.0));
+  }
 }
 
 TEST_CASE("An empty store gives nothing to learn from and says what to do", "[service][learning]") {
