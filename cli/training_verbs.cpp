@@ -86,7 +86,7 @@ Result<fusion::TrainingSet> read_store(const TrainArguments& arguments, const fu
   TRY_VOID(check_store_options(arguments, input));
   TRY(auto store, service::open_store(arguments.store, service::StoreMode::read));
   TRY(service::StoreTrainingOptions options, store_options(arguments, input));
-  TRY(const std::size_t held_out, service::held_out_queries(*store, options.domain));
+  TRY(const std::size_t held_out, service::held_out_queries(*store, options.domain, options.features));
   if (held_out < service::PromotionRules().fewest_queries) options.are_held_out_used = true;
   if (!input.runs.empty()) {
     TRY(const std::string secret, store->privacy.secret());

@@ -43,7 +43,34 @@ struct JudgedSearch {
   StoredSearch search;
   std::map<std::string, int> grades;
   ChangedPlace place{};
+
+  /// The documents in an order. What was set aside counts only if it is judged: in another order it may have
+  /// been a result.
+  std::vector<std::string_view> order_by(const ServedOrder& by) const {
+    auto order = stored_ranking(search, by);
+    const auto set_aside = set_aside_documents(search);
+    std::erase_if(order, [&](std::string_view document) {
+      return set_aside.contains(document) && !grades.contains(std::string(document));
+    });
+    return order;
+  }
 };
+
+/// The held-out queries on which models can be measured: people judged a document relevant, and some search
+/// of the query has a list of these features.
+Result<std::vector<JudgedSearch>> measurable_held_out(Store& store, std::string_view domain,
+                                                      const std::vector<fusion::Feature>& features) {
+  std::vector<JudgedSearch> out;
+  TRY(const auto judged, judged_by_people(store, domain));
+  for (const JudgedQuery& query : judged) {
+    auto grades = grades_of(query);
+    const auto is_relevant = [](const auto& item) { return item.second > 0; };
+    if (!is_held_out(query.query) || std::none_of(grades.begin(), grades.end(), is_relevant)) continue;
+    TRY(auto search, search_to_learn(store, domain, query, features));
+    if (search) out.push_back({query.query, std::move(*search), std::move(grades)});
+  }
+  return out;
+}
 
 /// The judged queries whose best-graded document some order can place.
 Result<std::vector<JudgedSearch>> answerable_queries(Store& store, const GainRequest& request) {
@@ -53,7 +80,7 @@ Result<std::vector<JudgedSearch>> answerable_queries(Store& store, const GainReq
     TRY(const auto search, search_to_learn(store, request.domain, query, request.set->matrix.features()));
     if (!search) continue;
     JudgedSearch item{query.query, *search, grades_of(query)};
-    item.place = {query.query, best_place(stored_ranking(item.search, request.before), item.grades), 0};
+    item.place = {query.query, best_place(item.order_by(request.before), item.grades), 0};
     if (item.place.before > 0) out.push_back(std::move(item));
   }
   return out;
@@ -90,8 +117,7 @@ Result<void> place_by_folds(const GainRequest& request, std::vector<JudgedSearch
     TRY(const auto trained, request.learner->train(training));
     for (std::size_t i = 0; i < queries.size(); ++i)
       if (folds.fold_of[i] == fold)
-        queries[i].place.after =
-            best_place(stored_ranking(queries[i].search, {&trained.model}), queries[i].grades);
+        queries[i].place.after = best_place(queries[i].order_by({&trained.model}), queries[i].grades);
   }
   return {};
 }
@@ -139,27 +165,18 @@ std::vector<std::string_view> stored_ranking(const StoredSearch& search, const S
 Result<OrderValues> measure_on_held_out(Store& store, std::string_view domain, const ServedOrder& before,
                                         const fusion::Model& after) {
   OrderValues values;
-  TRY(const auto judged, judged_by_people(store, domain));
-  for (const JudgedQuery& query : judged) {
-    if (!is_held_out(query.query)) continue;
-    TRY(const auto search, store.searches.find(query.search));
-    if (!search || common_features(*search, after.features) == 0) continue;
-    const auto grades = grades_of(query);
-    const auto value = judged_ndcg(stored_ranking(*search, {&after}), grades);
-    if (!value) continue;
-    values.before.push_back(*judged_ndcg(stored_ranking(*search, before), grades));
-    values.after.push_back(*value);
+  TRY(const auto queries, measurable_held_out(store, domain, after.features));
+  for (const JudgedSearch& query : queries) {
+    values.before.push_back(judged_ndcg(query.order_by(before), query.grades).value_or(0.0));
+    values.after.push_back(judged_ndcg(query.order_by({&after}), query.grades).value_or(0.0));
   }
   return values;
 }
 
-Result<std::size_t> held_out_queries(Store& store, std::string_view domain) {
-  TRY(const auto judged, judged_by_people(store, domain));
-  return static_cast<std::size_t>(std::count_if(judged.begin(), judged.end(), [](const JudgedQuery& query) {
-    const auto grades = grades_of(query);
-    return is_held_out(query.query) &&
-           std::any_of(grades.begin(), grades.end(), [](const auto& item) { return item.second > 0; });
-  }));
+Result<std::size_t> held_out_queries(Store& store, std::string_view domain,
+                                     const std::vector<fusion::Feature>& features) {
+  TRY(const auto queries, measurable_held_out(store, domain, features));
+  return queries.size();
 }
 
 Result<LearningStory> learning_story(Store& store, std::string_view domain, const ModelState& state) {

@@ -37,12 +37,16 @@ struct OrderValues {
   std::vector<double> after;
 };
 
-/// Measures two orders on the held-out judged queries that have a relevant document.
+/// Measures two orders on the held-out judged queries that held_out_queries() counts.
 Result<OrderValues> measure_on_held_out(Store& store, std::string_view domain, const ServedOrder& before,
                                         const fusion::Model& after);
 
-/// How many held-out judged queries have a relevant document.
-Result<std::size_t> held_out_queries(Store& store, std::string_view domain);
+/// On how many held-out judged queries a model of these features can be measured: they have a relevant
+/// document and a search with some list of the features.
+///
+/// cost: reads those searches
+Result<std::size_t> held_out_queries(Store& store, std::string_view domain,
+                                     const std::vector<fusion::Feature>& features);
 
 /// What the last training brought, and what was decided then, for people.
 struct LearningStory {

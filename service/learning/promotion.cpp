@@ -229,7 +229,7 @@ Result<RetrainOutcome> retrain(Store& store, ModelVersions& versions, const Retr
   const fusion::Learner* const learner = &own_learner;
   RetrainOutcome outcome;
   StoreTrainingOptions training = options.training;
-  TRY(const std::size_t held_out, held_out_queries(store, training.domain));
+  TRY(const std::size_t held_out, held_out_queries(store, training.domain, training.features));
   const bool is_early = held_out < options.rules.fewest_queries;
   training.are_held_out_used = is_early;
   TRY(const auto set, training_set_from_store(store, training, &outcome.report));

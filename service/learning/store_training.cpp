@@ -476,7 +476,8 @@ Result<std::optional<StoredSearch>> search_to_learn(Store& store, std::string_vi
                                                     const JudgedQuery& query,
                                                     const std::vector<fusion::Feature>& features) {
   const auto fits = [&](const std::optional<StoredSearch>& search) {
-    return search && common_features(*search, features) > 0;
+    if (!search) return false;
+    return features.empty() ? !search->lists.empty() : common_features(*search, features) > 0;
   };
   TRY(auto search, store.searches.find(query.search));
   if (fits(search)) return search;

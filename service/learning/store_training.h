@@ -95,6 +95,8 @@ bool is_held_out(std::string_view query);
 
 /// The search whose lists a judged query is learned from: the one that was judged last or, if that has no
 /// list of these features, as after an import, the latest search of the same query. Else nothing.
+///
+/// in: features - empty: any list will do
 Result<std::optional<StoredSearch>> search_to_learn(Store& store, std::string_view domain,
                                                     const JudgedQuery& query,
                                                     const std::vector<fusion::Feature>& features);

@@ -102,7 +102,7 @@ TEST_CASE("A model's judgments decide no order and measure no model", "[service]
   JudgedStore judged;
   judged.judge(1, "model:m", {0, 0, 3, 1});
   CHECK(judged_by_people(*judged.store, "shoes")->empty());
-  CHECK(*held_out_queries(*judged.store, "shoes") == 0);
+  CHECK(*held_out_queries(*judged.store, "shoes", {}) == 0);
   CHECK(judgments_text(*judged.store, "shoes", {}, JudgmentFormat::qrels)->empty());
   CHECK(
       judgments_text(*judged.store, "shoes", {}, JudgmentFormat::qrels, "model:m")->find("example.org/2 3") !=

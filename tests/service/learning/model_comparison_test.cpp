@@ -194,7 +194,7 @@ TEST_CASE("A challenger that was trained on the held-out queries is not tested o
   ModelVersions versions(shop.folder.path("models"));
   for (const StoredSearch& search : searches(40)) shop.judge(search);
   PromotionRules rules;
-  rules.fewest_queries = *held_out_queries(*shop.store, "shoes") + 1;
+  rules.fewest_queries = *held_out_queries(*shop.store, "shoes", {}) + 1;
   RetrainOptions options = shop.retraining();
   options.rules = rules;
   const auto trained = retrain(*shop.store, versions, options);
@@ -220,7 +220,7 @@ TEST_CASE("The first challenger is compared with what serves the domain without 
   ModelVersions versions(shop.folder.path("models"));
   for (const StoredSearch& search : searches(40)) shop.judge(search);
   RetrainOptions options = shop.retraining();
-  options.rules.fewest_queries = *held_out_queries(*shop.store, "shoes");
+  options.rules.fewest_queries = *held_out_queries(*shop.store, "shoes", {});
   options.learner = "rankboost";
   const auto trained = retrain(*shop.store, versions, options);
   REQUIRE(trained.has_value());
@@ -245,7 +245,7 @@ TEST_CASE("A champion that was trained on the held-out queries is not compared o
   REQUIRE(retrain(*shop.store, versions, options).has_value());
   REQUIRE(promote_if_better(*shop.store, versions, "shoes", {}, true)->is_better);
   PromotionRules rules;
-  rules.fewest_queries = *held_out_queries(*shop.store, "shoes");
+  rules.fewest_queries = *held_out_queries(*shop.store, "shoes", {});
   REQUIRE(rules.fewest_queries >= 6);
   options.rules = rules;
   options.learner = "rankboost";
@@ -259,4 +259,61 @@ TEST_CASE("A champion that was trained on the held-out queries is not compared o
   double rrf = 0;
   for (const double value : by_rrf->before) rrf += value / static_cast<double>(by_rrf->before.size());
   CHECK(report->champion == Approx(rrf));
+}
+
+TEST_CASE("A held-out query counts if a search of it can be ordered, whichever was judged",
+          "[service][learning]") {
+  Shop taught;
+  for (const StoredSearch& search : searches(8)) taught.judge(search);
+  const auto set = training_set_from_store(*taught.store, taught.options());
+  fusion::TrainingRequest request;
+  request.train = &set.value();
+  const auto trained = fusion::find_learner("rankboost")->train(request);
+  REQUIRE(trained.has_value());
+
+  Shop shop;
+  std::size_t held_out = 0;
+  std::size_t searched = 0;
+  for (const StoredSearch& search : searches(40)) {
+    if (!is_held_out(search.query)) continue;
+    StoredSearch imported = search;  // judgments of a search without lists
+    imported.id = new_search_id();
+    imported.lists.clear();
+    shop.judge(imported);
+    if (++held_out % 2 == 0) continue;  // nobody has searched for it since
+    StoredSearch later = search;
+    later.at += 60;
+    REQUIRE(shop.store->searches.add({&later, 1}).has_value());
+    ++searched;
+  }
+  REQUIRE(searched >= 3);
+  CHECK(*held_out_queries(*shop.store, "shoes", trained->model.features) == searched);
+  const auto measured = measure_on_held_out(*shop.store, "shoes", {}, trained->model);
+  CHECK(measured->before.size() == searched);
+  CHECK(measured->after.size() == searched);
+  CHECK(*held_out_queries(*shop.store, "shoes", {{"renamed@g", fusion::FeatureKind::rank, 10}}) == 0);
+}
+
+TEST_CASE("What was set aside is compared only if it is judged", "[service][learning]") {
+  const auto place_of = [](bool is_judged) {
+    Shop shop;
+    std::vector<StoredSearch> judged = searches(40);
+    std::erase_if(judged, [](const StoredSearch& search) { return !is_held_out(search.query); });
+    StoredSearch search = judged.front();
+    search.lists.resize(1);
+    search.lists[0].documents = {5, 0, 1};
+    search.set_aside = {5};
+    shop.judge(search);
+    if (is_judged)
+      REQUIRE(shop.store->judgments
+                  .set(StoredJudgment{"shoes", search.query, search.documents[5], "ann", 0, search.id, kNow})
+                  .has_value());
+    const auto model = fusion::parse_model(R"({"format":"metafuse-model","version":1,"learner":"rankboost",
+"features":[{"name":"good@g","kind":"rank","depth":10}],"unranked":"absent",
+"body":{"weak_rankings":[{"feature":0,"rank":1,"q_default":0,"alpha":1}]},"training":{}})",
+                                           "model.json");
+    return measure_on_held_out(*shop.store, "shoes", {}, model.value())->before.at(0);
+  };
+  CHECK(place_of(false) == 1.0);
+  CHECK(place_of(true) < 1.0);
 }
