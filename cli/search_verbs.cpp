@@ -336,7 +336,7 @@ Result<void> search(const SearchArguments& arguments) {
   const Clock& clock = machine_clock();
   Correction correction = correct(*snapshot, arguments.is_verbatim, request);
   TRY(auto answer, service::search(*snapshot, request, clock));
-  auto shown = service::shown_results(answer, 0, arguments.limit, {});
+  auto shown = service::shown_results(answer, 1, arguments.limit, {});
   shown.typed = std::move(correction.typed);
   shown.corrections = std::move(correction.meant);
   service::set_passages(*snapshot, shown.positions, Deadline(clock, kPassagesWithin), answer);

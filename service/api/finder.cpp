@@ -84,7 +84,8 @@ OrRefusal<FoundSearch> Finder::find_typed(const Exchange& exchange, const Wanted
   auto answer = search(plan, wanted, on_partial);
   if (!answer) return refusal(answer.error());
   FoundSearch found{for_reader(plan, wanted, std::move(*answer)), &domain, {}, {}, clock_.now()};
-  if (wanted.limit > 0) found.shown = shown_results(*found.answer, wanted.first, wanted.limit, wanted.sites);
+  if (wanted.limit > 0)
+    found.shown = shown_results(*found.answer, wanted.search.page, wanted.limit, wanted.sites);
   const SharedAnswer fused = found.answer;
   found.answer = with_passages(plan.prepared, std::move(found.answer), found.shown, clock_);
   const bool is_stored = wanted.limit > 0 && wanted.is_stored && records_.search_log != nullptr;
@@ -150,7 +151,7 @@ SharedAnswer Finder::show_fused(const Exchange& exchange, SharedAnswer answer, s
   const double least = answer->cut ? answer->cut->least : 0.0;
   answer = learned_order(records_, snapshot, domain, sha256_hex(exchange.request.body), std::move(answer));
   answer = with_min_relevance(std::move(answer), least);
-  shown = shown_results(*answer, 0, static_cast<int>(limit), {});
+  shown = shown_results(*answer, 1, static_cast<int>(limit), {});
   store_shown(records_, exchange, domain, *answer, shown);
   return answer;
 }

@@ -31,8 +31,8 @@ constexpr Correction correction_for(bool is_verbatim) {
 /// A search as requested in one dialect.
 struct WantedSearch {
   SearchRequest search;
-  std::size_t first = 0;  ///< rank of the first result to show, from 0
-  int limit = 0;  ///< results to show; 0 if the dialect chooses among all results, and then nothing is stored
+  int limit =
+      0;  ///< results on its page; 0 if the dialect chooses among all results, and then nothing is stored
   SitePreferences sites = {};  ///< blocked results are replaced by asking the engines for more
   Correction correction = Correction::none;
   bool is_stored = true;  ///< false for a search that must not be learned from

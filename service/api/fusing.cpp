@@ -322,7 +322,7 @@ OrRefusal<void> fuse_for_domain(const FuseRequest& request, const LoadedDomain* 
   if (place.serve)
     answer = place.serve(std::move(answer), limit, shown);
   else
-    shown = shown_results(*(answer = with_min_relevance(std::move(answer), request.min_relevance)), 0,
+    shown = shown_results(*(answer = with_min_relevance(std::move(answer), request.min_relevance)), 1,
                           static_cast<int>(limit), {});
   const auto numbers = numbers_of(request, *answer);
   JsonWriter& out = text.out;

@@ -49,11 +49,9 @@ JsonObject search_with(const Tools& parts, const SearchTool& tool, const JsonObj
   const auto wanted = read_tool_search(tool, arguments);
   if (!wanted) return text_result(wanted.error().text, true);
   // with a filter, the tool itself chooses among all results
-  auto searched = parts.finder.find(exchange, {wanted->search,
-                                               wanted->first(),
-                                               wanted->is_filtered() ? 0 : wanted->limit,
-                                               {},
-                                               correction_for(wanted->is_verbatim)});
+  auto searched = parts.finder.find(
+      exchange,
+      {wanted->search, wanted->is_filtered() ? 0 : wanted->limit, {}, correction_for(wanted->is_verbatim)});
   if (!searched) return text_result(searched.error().text, true);
   found = std::move(*searched);
   const SearchAnswer& answer = *found->answer;
@@ -75,7 +73,7 @@ JsonObject connector_search(const Tools& parts, const JsonObject& arguments,
                             std::optional<FoundSearch>& found) {
   const auto wanted = read_connector_search(arguments);
   if (!wanted) return text_result(wanted.error().text, true);
-  auto searched = parts.finder.find(parts.exchange, {wanted->search, 0, wanted->limit});
+  auto searched = parts.finder.find(parts.exchange, {wanted->search, wanted->limit});
   if (!searched) return text_result(searched.error().text, true);
   found = std::move(*searched);
   return text_result(connector_results(*found->answer, found->shown), false);

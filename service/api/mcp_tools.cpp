@@ -311,8 +311,7 @@ Result<ToolSearch> read_tool_search(const SearchTool& tool, const JsonObject& ar
   else
     out.search.domain = fields.text("domain", 64).value_or("");
   out.limit = fields.integer("limit", 1, kMostResults).value_or(10);
-  out.search.page = fields.integer("page", 1, 100).value_or(1);
-  out.search.results = out.first() + static_cast<std::size_t>(out.limit);
+  out.search.set_page(fields.integer("page", 1, 100).value_or(1), out.limit);
   out.search.time_range = fields.text("time_range", 10).value_or("");
   out.conditions.days = days_of_time_range(out.search.time_range);
   if (!out.search.time_range.empty() && out.conditions.days == 0)
@@ -404,7 +403,7 @@ ShownResults filtered_results(const SearchAnswer& answer, const ToolSearch& want
   const auto shown = pages.range_of(static_cast<std::size_t>(wanted.search.page), passing);
   ShownResults out;
   out.first = shown.begin;
-  out.end_of_room = wanted.first() + static_cast<std::size_t>(wanted.limit);
+  out.end_of_room = wanted.search.results;
   out.total = passing.size();
   out.positions.assign(passing.begin() + static_cast<std::ptrdiff_t>(shown.begin),
                        passing.begin() + static_cast<std::ptrdiff_t>(shown.end));

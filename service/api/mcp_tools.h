@@ -63,9 +63,6 @@ struct ToolSearch {
   bool is_verbatim = false;
   ResultConditions conditions;
 
-  std::size_t first() const {
-    return static_cast<std::size_t>(search.page - 1) * static_cast<std::size_t>(limit);
-  }
   bool is_filtered() const { return conditions.is_set(); }
 };
 

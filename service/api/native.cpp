@@ -125,8 +125,8 @@ JsonObject native_json(const Snapshot& snapshot, const SearchAnswer& answer, con
 Answered handle_native_search(Finder& finder, const Exchange& exchange) {
   TRY(const auto body, json_body(exchange.request));
   TRY(const auto wanted, read_native_search(body));
-  TRY(const auto found, finder.find(exchange, {wanted.search, wanted.first(), wanted.limit, wanted.sites,
-                                               correction_for(wanted.is_verbatim)}));
+  TRY(const auto found,
+      finder.find(exchange, {wanted.search, wanted.limit, wanted.sites, correction_for(wanted.is_verbatim)}));
   return found.response(
       json_response(native_json(*exchange.snapshot, *found.answer, found.shown, wanted.is_explained)));
 }
@@ -208,19 +208,14 @@ Answered stream_search(Finder& finder, Reply& reply, const Exchange& exchange) {
     if (!reply.has_begun()) reply.begin(make_response(200, "text/event-stream; charset=utf-8", ""));
   };
   events.on_partial = [&](const SearchAnswer& so_far, std::size_t arrived, std::size_t wanted) {
-    JsonObject data = body(so_far, shown_results(so_far, parameters.first(), parameters.limit, {}));
+    JsonObject data = body(so_far, shown_results(so_far, parameters.search.page, parameters.limit, {}));
     data["arrived"] = arrived;
     data["wanted"] = wanted;
     reply.write(event("partial", data));
   };
-  auto found = finder.find(asked,
-                           {parameters.search,
-                            parameters.first(),
-                            parameters.limit,
-                            {},
-                            correction_for(parameters.is_verbatim),
-                            !is_by_rrf},
-                           events);
+  auto found = finder.find(
+      asked, {parameters.search, parameters.limit, {}, correction_for(parameters.is_verbatim), !is_by_rrf},
+      events);
   if (!reply.has_begun()) return std::move(found.error());
   reply.write(found ? event("final", body(*found->answer, found->shown))
                     : event("error", JsonObject{{"detail", found.error().text}}));

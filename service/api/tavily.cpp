@@ -123,7 +123,7 @@ Answered tavily_search(Finder& finder, const Clock& clock, const Exchange& excha
   TRY(const auto wanted, read_tavily(body));
   // an exact match is asked for with the words as they are
   const auto correction = correction_for(!wanted.conditions.phrase.empty());
-  TRY(const auto found, finder.find(exchange, {wanted.search, 0, 0, {}, correction}));
+  TRY(const auto found, finder.find(exchange, {wanted.search, 0, {}, correction}));
   JsonArray results;
   const auto positions = wanted_positions(*found.answer, wanted.conditions, finder.unix_time());
   const auto scores = unit_scores(*found.answer, positions);

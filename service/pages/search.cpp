@@ -125,8 +125,8 @@ SearchEvents early_page(const PageTools& tools, const Exchange& exchange, const 
   SearchEvents events;
   events.on_partial = [&tools, &exchange, page](const SearchAnswer& so_far, std::size_t, std::size_t) {
     if (tools.reply->has_begun() || so_far.results.size() == so_far.hidden) return;
-    const ShownResults shown =
-        shown_results(so_far, page.parameters->first(), page.parameters->limit, exchange.preferences.sites);
+    const ShownResults shown = shown_results(so_far, page.parameters->search.page, page.parameters->limit,
+                                             exchange.preferences.sites);
     PageRequest early = page;
     early.shown = &shown;
     early.is_partial = true;
@@ -155,11 +155,10 @@ HttpResponse search_fields(const PageTools& tools, const Exchange& exchange, con
   SearchEvents events;
   if (tools.reply != nullptr && may_begin_early(exchange, *parameters))
     events = early_page(tools, asked, page);
-  const auto found =
-      tools.finder.find(asked,
-                        {parameters->search, parameters->first(), parameters->limit,
-                         exchange.preferences.sites, correction_for(parameters->is_verbatim), !is_by_rrf},
-                        events);
+  const auto found = tools.finder.find(asked,
+                                       {parameters->search, parameters->limit, exchange.preferences.sites,
+                                        correction_for(parameters->is_verbatim), !is_by_rrf},
+                                       events);
   if (!found) return refusal_response(dialect, found.error(), &exchange);
   page.shown = &found->shown;
   HttpResponse whole = found->response(render(asked, *found->answer, page));

@@ -42,6 +42,11 @@ struct SearchRequest {
   /// `engines` are those of the domain that the client may ask; it named none itself.
   bool are_engines_allowed_ones = false;
 
+  /// Looks as far down the answer as this page of so many results, counted from 1, needs.
+  void set_page(int number, int limit) {
+    page = number;
+    results = static_cast<std::size_t>(number) * static_cast<std::size_t>(limit);
+  }
   /// Whether a variant skips the syntax filter, which needs a key with the role raw.
   bool has_raw() const {
     return std::any_of(variants.begin(), variants.end(),

@@ -51,12 +51,12 @@ Result<Format> read_format(const Fields& fields) {
 }
 
 Result<void> read_numbers(const Fields& fields, const Snapshot& snapshot, SearchParameters& out) {
-  TRY(out.search.page, read_number<int>(fields, "pageno", 1, 1000, 1));
+  TRY(const int page, read_number<int>(fields, "pageno", 1, 1000, 1));
   TRY(out.limit, read_number<int>(fields, "limit", 1, kMaxLimit, 30));
   TRY(out.search.safe_search, read_number<int>(fields, "safesearch", 0, 2, snapshot.engines.safe_search));
   TRY(out.search.deadline_seconds, read_number<double>(fields, "timeout_limit", 0.0, 120.0, 0.0));
   TRY(out.search.min_relevance, read_number<double>(fields, "min_relevance", 0.0, 1.0, 0.0));
-  out.search.results = out.first() + static_cast<std::size_t>(out.limit);
+  out.search.set_page(page, out.limit);
   return {};
 }
 
@@ -206,8 +206,7 @@ Result<NativeSearch> read_native_search(const JsonObject& body) {
   read_variants(fields, out);
   out.search.engines = fields.texts("engines", 64);
   out.limit = fields.integer("limit", 1, kMaxLimit).value_or(30);
-  out.search.page = fields.integer("page", 1, 1000).value_or(1);
-  out.search.results = out.first() + static_cast<std::size_t>(out.limit);
+  out.search.set_page(fields.integer("page", 1, 1000).value_or(1), out.limit);
   out.search.depth = fields.integer("depth", 1, 1000).value_or(0);
   out.is_explained = fields.flag("explain").value_or(false);
   out.is_verbatim = fields.flag("verbatim").value_or(false);

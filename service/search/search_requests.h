@@ -38,10 +38,6 @@ struct SearchParameters {
   bool wants_explanation = false;
   bool is_by_rrf = false;    ///< fuse by RRF even if the domain has a model
   bool is_verbatim = false;  ///< search what was typed, even if something else was surely meant
-
-  std::size_t first() const {
-    return static_cast<std::size_t>(search.page - 1) * static_cast<std::size_t>(limit);
-  }
 };
 
 /// Whether the requested output format exists; SearXNG answers 403 if it does not.
@@ -63,10 +59,6 @@ struct NativeSearch {
   bool is_explained = false;
   bool is_verbatim = false;
   SitePreferences sites;
-
-  std::size_t first() const {
-    return static_cast<std::size_t>(search.page - 1) * static_cast<std::size_t>(limit);
-  }
 };
 
 /// Reads {"query","domain","slots":{},"variants":[{"template","text"}],"engines":[],"limit","page","explain",

@@ -64,17 +64,16 @@ std::vector<std::size_t> seen_positions(const SearchAnswer& answer, const SitePr
   return out;
 }
 
-ShownResults shown_results(const SearchAnswer& answer, std::size_t first, int limit,
+ShownResults shown_results(const SearchAnswer& answer, int page, int limit,
                            const SitePreferences& preferences) {
   ShownResults out;
   const auto seen = seen_positions(answer, preferences);
   out.total = seen.size();
   if (limit <= 0) return out;
-  const auto room = static_cast<std::size_t>(limit);
-  const ResultPages pages(answer, seen, room);
-  const auto shown = pages.range_of(first / room + 1);
+  const ResultPages pages(answer, seen, static_cast<std::size_t>(limit));
+  const auto shown = pages.range_of(static_cast<std::size_t>(page));
   out.first = shown.begin;
-  out.end_of_room = first + room;
+  out.end_of_room = static_cast<std::size_t>(page) * static_cast<std::size_t>(limit);
   out.positions.assign(seen.begin() + static_cast<std::ptrdiff_t>(shown.begin),
                        seen.begin() + static_cast<std::ptrdiff_t>(shown.end));
   out.pages = pages.count();

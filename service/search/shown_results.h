@@ -50,10 +50,8 @@ struct ShownResults {
 /// out, raised and lowered ones moved within their window, so that no page changes with what others ask for.
 std::vector<std::size_t> seen_positions(const SearchAnswer& answer, const SitePreferences& preferences);
 
-/// What a page of an answer shows under a user's preferences.
-///
-/// in: first - how many results the pages before it have room for; a multiple of the limit
-ShownResults shown_results(const SearchAnswer& answer, std::size_t first, int limit,
+/// What a page of an answer, counted from 1, shows under a user's preferences.
+ShownResults shown_results(const SearchAnswer& answer, int page, int limit,
                            const SitePreferences& preferences);
 
 /// Whether the pages after this one may show something.

@@ -191,7 +191,7 @@ TEST_CASE("A raised or lowered site moves past exactly as many results as the pr
     result.hit.url = at(i);
   }
   const auto place_of = [&](const service::SitePreferences& preferences, std::size_t result) {
-    const auto shown = service::shown_results(answer, 0, 100, preferences);
+    const auto shown = service::shown_results(answer, 1, 100, preferences);
     return static_cast<std::size_t>(std::find(shown.positions.begin(), shown.positions.end(), result) -
                                     shown.positions.begin());
   };
@@ -206,9 +206,9 @@ TEST_CASE("A raised or lowered site moves past exactly as many results as the pr
   CHECK(place_of(raised, 1) == 0);
   service::SitePreferences blocked;
   blocked.blocked = {"h0.example"};
-  CHECK(service::shown_results(answer, 0, 100, blocked).total == kResults - 1);
-  CHECK(service::shown_results(answer, 58, 1, blocked).positions.size() == 1);
-  CHECK(service::shown_results(answer, 59, 1, blocked).positions.empty());
+  CHECK(service::shown_results(answer, 1, 100, blocked).total == kResults - 1);
+  CHECK(service::shown_results(answer, 59, 1, blocked).positions.size() == 1);
+  CHECK(service::shown_results(answer, 60, 1, blocked).positions.empty());
 }
 
 TEST_CASE("A blocked site is not shown among folded results either", "[service][sites]") {
