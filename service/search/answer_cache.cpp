@@ -42,6 +42,16 @@ std::size_t memory_of(const FusedResult& result) {
   return bytes;
 }
 
+/// Whether already the first window was cut short: a list that later windows cut short has windows.
+bool is_first_cut_short(const SearchAnswer& answer) {
+  if (!answer.is_cut_short() || answer.windows <= 1) return answer.is_cut_short();
+  return std::ranges::any_of(answer.not_asked,
+                             [](const NotAsked& list) { return list.why == WhyNotAsked::deadline; }) ||
+         std::ranges::any_of(answer.lists, [](const fetchers::FetchedList& list) {
+           return (list.has_failed() || list.lacks_pages) && list.in_window.empty();
+         });
+}
+
 }  // namespace
 
 std::size_t memory_of(const SearchAnswer& answer) {
@@ -62,22 +72,26 @@ std::size_t memory_of(const SearchAnswer& answer) {
 AnswerCache::AnswerCache(std::size_t entries, Duration lifetime, const Clock& clock, std::size_t max_bytes)
     : lifetime_(lifetime), clock_(clock), cache_(entries, max_bytes) {}
 
-SharedAnswer AnswerCache::find(const std::string& key) {
-  const auto* entry = cache_.find(key, clock_.now());
-  return entry == nullptr ? nullptr : entry->value;
+SharedAnswer AnswerCache::find(const std::string& key, std::size_t reach) {
+  const TimePoint now = clock_.now();
+  const auto* kept = cache_.peek(key, now);
+  const bool is_same_page = kept != nullptr && reach > 0 && kept->value.reach == reach;
+  if (is_same_page && kept->value.answer->is_cut_short()) return nullptr;
+  const auto* entry = cache_.find(key, now);
+  return entry == nullptr ? nullptr : entry->value.answer;
 }
 
-void AnswerCache::keep(const std::string& key, SharedAnswer answer) {
-  if (lifetime_ <= Duration::zero() || answer->is_cut_short()) return;
+void AnswerCache::keep(const std::string& key, SharedAnswer answer, std::size_t reach) {
+  if (lifetime_ <= Duration::zero() || is_first_cut_short(*answer)) return;
   const std::size_t bytes = memory_of(*answer) + 2 * key.size();
-  cache_.keep(key, std::move(answer), clock_.now() + lifetime_, bytes);
+  cache_.keep(key, {std::move(answer), reach}, clock_.now() + lifetime_, bytes);
 }
 
 void AnswerCache::land(const std::string& key, const std::shared_ptr<Flight>& flight,
                        Result<SharedAnswer> outcome) {
   const std::lock_guard lock(mutex_);
   flight->outcome = std::move(outcome);
-  if (flight->outcome.has_value() && !flight->is_outdated) keep(key, *flight->outcome);
+  if (flight->outcome.has_value() && !flight->is_outdated) keep(key, *flight->outcome, flight->reach);
   flight->is_done = true;
   const auto [begin, end] = flights_.equal_range(key);
   flights_.erase(std::find_if(begin, end, [&](const auto& entry) { return entry.second == flight; }));
@@ -93,13 +107,14 @@ std::shared_ptr<AnswerCache::Flight> AnswerCache::find_flight(const std::string&
 
 Result<SharedAnswer> AnswerCache::get(const std::string& key,
                                       const std::function<Result<SearchAnswer>()>& make, bool& was_cached,
-                                      TimePoint end) {
+                                      TimePoint end, std::size_t reach) {
   const auto flight = std::make_shared<Flight>();
   flight->end = end;
+  flight->reach = reach;
   {
     std::unique_lock lock(mutex_);
     was_cached = true;
-    if (SharedAnswer answer = find(key)) return answer;
+    if (SharedAnswer answer = find(key, reach)) return answer;
     while (const auto other = find_flight(key, end)) {
       ++waiting_;
       const auto is_done = [&] { return other->is_done; };
@@ -134,7 +149,7 @@ std::optional<TimePoint> AnswerCache::popular_until(const std::string& key,
                                                     const SearchAnswer& answer) const {
   const std::lock_guard lock(mutex_);
   const auto* entry = cache_.peek(key, clock_.now());
-  if (entry == nullptr || entry->value.get() != &answer || entry->uses == 0) return std::nullopt;
+  if (entry == nullptr || entry->value.answer.get() != &answer || entry->uses == 0) return std::nullopt;
   return entry->until;
 }
 

@@ -35,15 +35,17 @@ class AnswerCache {
   AnswerCache(std::size_t entries, Duration lifetime, const Clock& clock,
               std::size_t max_bytes = std::size_t{16} << 20);
 
-  /// The cached answer, or that of `make`. Answers with failed engines are given to the waiting requests, but
-  /// not kept.
+  /// The cached answer, or that of `make`. An answer whose first window was cut short is given to the waiting
+  /// requests, but not kept. One that lacks only what later windows would have brought is kept, so that the
+  /// next page goes on where this one ended; who asks for the same page again makes `make` try again.
   ///
-  /// in:     end - the caller's deadline; `make` must end by then, too
+  /// in:     end - the caller's deadline; `make` must end by then, too; reach - how far down the answer the
+  ///         caller looks, which tells its page; 0: anything kept will do
   /// out:    was_cached - whether `make` was not called
   /// errors: those of `make`, for all waiting requests. An exception from `make` reaches its own caller; the
   ///         others get an error. try_again: another request's work was not done kGrace after `end`.
   Result<SharedAnswer> get(const std::string& key, const std::function<Result<SearchAnswer>()>& make,
-                           bool& was_cached, TimePoint end = TimePoint::max());
+                           bool& was_cached, TimePoint end = TimePoint::max(), std::size_t reach = 0);
   /// Until when this answer object is kept; nothing unless it was found in the cache at least once.
   std::optional<TimePoint> popular_until(const std::string& key, const SearchAnswer& answer) const;
   /// Forgets all answers. Those of work under way are not kept either, and later requests do not wait for it.
@@ -60,22 +62,28 @@ class AnswerCache {
   /// Work under way for which other requests may wait.
   struct Flight {
     TimePoint end;
+    std::size_t reach;
     std::condition_variable done;
     bool is_done = false;
     bool is_outdated = false;  ///< the cache was cleared since it began
     Result<SharedAnswer> outcome = SharedAnswer();
   };
 
-  SharedAnswer find(const std::string& key);
+  struct Kept {
+    SharedAnswer answer;
+    std::size_t reach;  ///< of the request that made it
+  };
+
+  SharedAnswer find(const std::string& key, std::size_t reach);
   std::shared_ptr<Flight> find_flight(const std::string& key, TimePoint end) const;
-  void keep(const std::string& key, SharedAnswer answer);
+  void keep(const std::string& key, SharedAnswer answer, std::size_t reach);
   void land(const std::string& key, const std::shared_ptr<Flight>& flight, Result<SharedAnswer> outcome);
 
   const Duration lifetime_;
   const Clock& clock_;
   mutable std::mutex mutex_;
   std::size_t waiting_ = 0;
-  ExpiringCache<SharedAnswer> cache_;
+  ExpiringCache<Kept> cache_;
   TextMultimap<std::shared_ptr<Flight>> flights_;
 };
 

@@ -158,6 +158,30 @@ TEST_CASE("A list that fails in a later window keeps its results and is named", 
   CHECK(answer.at("unresponsive_engines").as_array().size() == 1);
 }
 
+TEST_CASE("The page after one that a failed engine cut short goes on where that one ended",
+          "[service][paging]") {
+  TestServer server(first_page);
+  int failures = 1;
+  server.fetcher().set_further([&](const ExpandedQuery& query, int page) {
+    if (page == 2 && query.engine == "two" && failures-- > 0)
+      return fetchers::FetchedList{{}, {}, fetchers::Failure::timeout, "no answer in 3 s", {}};
+    return numbered_page(query, page);
+  });
+  const auto page = [&](int number) {
+    return urls_of(answer_of(server, "limit=15&pageno=" + std::to_string(number)));
+  };
+  std::vector<std::string> read;
+  for (int number = 1; number <= 4; ++number)
+    for (std::string& url : page(number)) read.push_back(std::move(url));
+  // ten of engine two, and whatever engine one has, without a gap
+  CHECK(std::set<std::string>(read.begin(), read.end()).size() == read.size());
+  REQUIRE(read.size() > 40);
+  for (std::size_t i = 1; i + 10 <= read.size(); ++i)
+    CHECK(std::ranges::count(read, "http://one-" + std::to_string(i) + ".example/") == 1);
+  // the page that was cut short asks again
+  CHECK(answer_of(server, "limit=15&pageno=2").at("unresponsive_engines").as_array().empty());
+}
+
 TEST_CASE("Scores never rise within one answer even across windows", "[service][paging]") {
   TestServer server(first_page);
   server.fetcher().set_further(numbered_page);
