@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 
 #include "core/contract.h"
 #include "fusion/model/online/prank_bank.h"
@@ -62,6 +63,9 @@ void ExactMap::apply(std::span<const double> input, double* output) const {
 namespace {
 
 constexpr double kLeastSlack = 1e-6;
+// No example may be longer than this under the kernel. PRank's weights are then sums of numbers of this size,
+// and their products with features remain finite.
+constexpr double kLongest = 1e100;
 
 /// Whether predictions need the rank that each PRank predicts.
 bool has_votes(OnlineMethod method) {
@@ -185,10 +189,22 @@ OnlinePrediction OnlineModel::from_bank(const BankPrediction& prediction) const 
   return {prediction.score, static_cast<double>(prediction.point), prediction.point};
 }
 
-OnlinePrediction OnlineModel::learn_gradient(std::span<const double> features, std::span<const double> input,
-                                             int rank) {
+/// Whether the square of an example's length, K(x, x), is not a number of sensible size.
+bool OnlineModel::is_too_large(std::span<const double> input) const {
+  const double square = options_.kernel.is_polynomial
+                            ? polynomial_kernel(input, input, options_.kernel.degree)
+                            : std::inner_product(input.begin(), input.end(), input.begin(), 0.0);
+  return !(square <= kLongest * kLongest);
+}
+
+Result<OnlinePrediction> OnlineModel::learn_gradient(std::span<const double> features,
+                                                     std::span<const double> input, int rank) {
   const double value = padded_dot(weights_.data(), features.data(), weights_.size());
   const double move = options_.step * (rank - value);
+  if (!(std::abs(move) <= kLongest))
+    return fail(Code::bad_data, "after " + std::to_string(steps_) +
+                                    " examples the weights would overflow; use a smaller --step or scale the "
+                                    "features");
   if (is_stored()) {
     weights_[slot()] = move;
     store(input);
@@ -215,7 +231,7 @@ void OnlineModel::keep_rule() {
   rules_.push_back(std::move(rule));
 }
 
-OnlinePrediction OnlineModel::learn_step(std::span<const double> input, int rank) {
+Result<OnlinePrediction> OnlineModel::learn_step(std::span<const double> input, int rank) {
   const std::vector<double> row = features(input);
   if (is_gradient()) return learn_gradient(row, input, rank);
   BankPrediction prediction = bank_.predict(row.data());
@@ -252,7 +268,15 @@ void OnlineModel::learn_rows(std::span<const double> rows, std::span<const int> 
 Result<std::vector<OnlinePrediction>> OnlineModel::learn(std::span<const double> rows,
                                                          std::span<const int> ranks, unsigned threads) {
   require(rows.size() == ranks.size() * options_.inputs, "rows hold `inputs` numbers per example");
-  for (const int rank : ranks) require(rank >= 1 && rank <= options_.ranks, "ranks are 1 to k");
+  for (std::size_t t = 0; t < ranks.size(); ++t) {
+    require(ranks[t] >= 1 && ranks[t] <= options_.ranks, "ranks are 1 to k");
+    if (is_too_large(rows.subspan(t * options_.inputs, options_.inputs)))
+      return fail(
+          Code::bad_data,
+          options_.kernel.is_polynomial
+              ? "an example exceeds 1e100 under the kernel; scale the features or use a lower --degree"
+              : "an example exceeds 1e100; scale the features");
+  }
   std::vector<OnlinePrediction> predictions;
   predictions.reserve(ranks.size());
   if (is_ensemble(options_.method) && !is_stored()) {
@@ -260,15 +284,10 @@ Result<std::vector<OnlinePrediction>> OnlineModel::learn(std::span<const double>
     return predictions;
   }
   for (std::size_t t = 0; t < ranks.size(); ++t) {
-    predictions.push_back(learn_step(rows.subspan(t * options_.inputs, options_.inputs), ranks[t]));
-    if (!std::isfinite(predictions.back().score))
-      return fail(Code::bad_data, "after " + std::to_string(steps_) +
-                                      " examples the weights overflowed; use a smaller --step "
-                                      "or scale the features");
+    TRY(const auto said, learn_step(rows.subspan(t * options_.inputs, options_.inputs), ranks[t]));
+    predictions.push_back(said);
     ++steps_;
   }
-  for (const double weight : weights_)
-    if (!std::isfinite(weight)) return fail(Code::bad_data, "the weights overflowed; use a smaller --step");
   return predictions;
 }
 

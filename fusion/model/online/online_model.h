@@ -145,7 +145,9 @@ class OnlineModel {
   ///
   /// in:     rows - examples x inputs; ranks - one in {1, ..., k} per example
   /// out:    one prediction per example, made before the model saw the example's rank
-  /// errors: bad_data when Widrow-Hoff's weights leave the range of a double (the step is too large)
+  /// errors: bad_data for an example so large that weights could leave the range of a double; then no example
+  ///         has changed anything. bad_data also when Widrow-Hoff diverges, because the step is too large;
+  ///         then only the examples before that one have changed the model
   Result<std::vector<OnlinePrediction>> learn(std::span<const double> rows, std::span<const int> ranks,
                                               unsigned threads = 1);
 
@@ -182,8 +184,10 @@ class OnlineModel {
   std::vector<double> features(std::span<const double> input) const;
   void store(std::span<const double> input);
   void keep_rule();
-  OnlinePrediction learn_step(std::span<const double> input, int rank);
-  OnlinePrediction learn_gradient(std::span<const double> features, std::span<const double> input, int rank);
+  bool is_too_large(std::span<const double> input) const;
+  Result<OnlinePrediction> learn_step(std::span<const double> input, int rank);
+  Result<OnlinePrediction> learn_gradient(std::span<const double> features, std::span<const double> input,
+                                          int rank);
   void learn_rows(std::span<const double> rows, std::span<const int> ranks, unsigned threads,
                   std::vector<OnlinePrediction>& predictions);
   OnlinePrediction from_bank(const BankPrediction& prediction) const;

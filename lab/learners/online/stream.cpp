@@ -30,7 +30,6 @@ Result<DocumentStream> DocumentStream::resume(const Model& model) {
 }
 
 Result<std::vector<double>> DocumentStream::row_of(std::span<const StreamCell> cells) const {
-  constexpr double kLargest = 1e100;  // squares and sums of such numbers remain finite
   std::vector<double> row(inputs_->size(), inputs_->has_bias ? 1.0 : 0.0);
   if (is_absent_zero_)
     for (std::size_t f = 0; f < features_.size(); ++f)
@@ -42,10 +41,7 @@ Result<std::vector<double>> DocumentStream::row_of(std::span<const StreamCell> c
                                       " features");
     const InputScale& scale = inputs_->scales[cell.index - 1];
     const double value = are_ranks_ ? -cell.value : cell.value;
-    double& number = row[cell.index - 1];
-    number = cell.is_unranked ? 0.0 : (value + scale.offset) * scale.factor;
-    if (!(std::abs(number) <= kLargest))
-      return fail(Code::bad_data, "feature " + std::to_string(cell.index) + " exceeds 1e100; scale it");
+    row[cell.index - 1] = cell.is_unranked ? 0.0 : (value + scale.offset) * scale.factor;
   }
   return row;
 }
@@ -76,14 +72,8 @@ Result<StreamPrediction> DocumentStream::take_known(double grade, std::span<cons
   const auto rank = inputs_->rank(grade);
   if (!rank) return fail(Code::bad_data, fmt::format("grade {:g} is not one of the model's grades", grade));
   TRY(auto row, row_of(cells));
-  std::optional<OnlineModel> before;
-  if (model_->options().method == OnlineMethod::widrow_hoff) before = model_;
-  auto prediction = model_->learn(row, {&*rank, 1});
-  if (!prediction || !std::isfinite(model_->predict(row).score)) {
-    if (before) model_ = std::move(before);
-    return fail(Code::bad_data, "the weights would overflow; use a smaller --step");
-  }
-  const OnlinePrediction& said = prediction->front();
+  TRY(const auto predictions, model_->learn(row, {&*rank, 1}));
+  const OnlinePrediction& said = predictions.front();
   return StreamPrediction{inputs_->grades[static_cast<std::size_t>(said.rounded - 1)], said.score,
                           std::abs(said.rank - *rank)};
 }
