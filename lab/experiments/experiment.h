@@ -16,7 +16,7 @@ struct ExperimentOptions {
 
   std::string data;       ///< the folder of the data sets (--data)
   std::string output;     ///< the folder for table, JSON and HTML; empty: only print the table
-  std::string peer_runs;  ///< runs of another learner to compare with; only if Experiment::takes_peer_runs
+  std::string peer_runs;  ///< runs of another learner to compare with; only if the experiment takes them
   Size size = Size::normal;
   std::uint64_t seed = 1;
   unsigned threads = 1;
@@ -42,7 +42,10 @@ struct Experiment {
   std::string data;     ///< the folders that it needs below --data
   /// errors: those of reading the data and of training; a missing file is no_input
   RunExperiment* run = nullptr;
-  bool takes_peer_runs = false;  ///< whether ExperimentOptions::peer_runs may be set
+  struct Takes {
+    bool full_size = false;  ///< whether a full run differs from a normal one
+    bool peer_runs = false;  ///< whether ExperimentOptions::peer_runs may be set
+  } takes = {};
 };
 
 /// All experiments, in the order of `metafuse-lab experiment list`.

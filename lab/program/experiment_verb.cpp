@@ -34,7 +34,10 @@ Result<void> run_experiment(ExperimentArguments& arguments) {
   if (experiment == nullptr)
     return fail(Code::usage,
                 "unknown experiment \"" + arguments.name + "\"; see metafuse-lab experiment list");
-  if (!arguments.options.peer_runs.empty() && !experiment->takes_peer_runs)
+  if (arguments.is_full && !experiment->takes.full_size)
+    return fail(Code::usage,
+                "the experiment " + experiment->name + " has no larger counts; leave out --full");
+  if (!arguments.options.peer_runs.empty() && !experiment->takes.peer_runs)
     return fail(Code::usage, "the experiment " + experiment->name +
                                  " does not compare with other runs; leave out --peer-runs");
   if (arguments.is_quick) arguments.options.size = ExperimentOptions::Size::quick;
@@ -60,7 +63,7 @@ void add_experiment(CLI::App& app, cli::Program& program) {
   cli::add_defaulted(verb, "--seed", a.options.seed, "seed of everything drawn at random");
   cli::add_threads(verb, a.options.threads);
   auto* quick = verb.add_flag("--quick", a.is_quick, "a small version, for a first look");
-  verb.add_flag("--full", a.is_full, "the large counts")->excludes(quick);
+  verb.add_flag("--full", a.is_full, "the large counts, if the experiment has any")->excludes(quick);
   for (const Experiment& experiment : experiments::experiments())
     program.words["experiment"].push_back(experiment.name);
   verb.footer(

@@ -114,10 +114,11 @@ void add_stream(CLI::App& app, cli::Program& program) {
   cli::add_learner_options(verb, a.learner);
   verb.get_option("--learner")->required();
   verb.add_option("--model", a.model, "the model file to write at the end")->required();
-  verb.add_option("--resume", a.resume, "a model of the same learner to continue from");
+  auto* resume = verb.add_option("--resume", a.resume, "a model of the same learner to continue from");
   cli::add_choice(verb, "--bad-lines", a.skips_bad_lines, {{"skip", true}, {"fail", false}},
                   "skip (and report) bad lines, or fail");
-  cli::add_defaulted(verb, "--seed", a.seed, "seed of everything drawn at random");
+  // A resumed model keeps its seed, as it keeps its other settings.
+  cli::add_defaulted(verb, "--seed", a.seed, "seed of everything drawn at random")->excludes(resume);
   verb.footer(
       "Each line is first predicted (grade TAB score on standard output), then learned from.\n"
       "Examples:\n"

@@ -26,6 +26,14 @@ Result<void> refuse_pair_options(const TrainingSet& set, std::string_view learne
   return {};
 }
 
+Result<void> refuse_unread(const std::map<std::string, std::string>& given,
+                           const std::vector<DependentOption>& options) {
+  for (const auto& [name, is_read, needs] : options)
+    if (!is_read && given.contains(name))
+      return fail(Code::usage, fmt::format("--{} needs {}; leave it out", name, needs));
+  return {};
+}
+
 Result<std::vector<double>> grade_scale(const TrainingSet& set) {
   constexpr std::size_t kMost = 100;
   std::vector<double> grades;

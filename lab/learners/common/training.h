@@ -5,6 +5,7 @@
 
 #include <cstddef>
 #include <functional>
+#include <map>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -19,6 +20,17 @@ namespace metafuse::lab {
 ///
 /// errors: usage: general feedback, or weights of queries or grades
 Result<void> refuse_pair_options(const TrainingSet& set, std::string_view learner);
+
+/// An option that is read only beside another.
+struct DependentOption {
+  std::string name;
+  bool is_read = false;
+  std::string needs;  ///< the other option and its value
+};
+
+/// errors: usage: an option was given that would not be read
+Result<void> refuse_unread(const std::map<std::string, std::string>& given,
+                           const std::vector<DependentOption>& options);
 
 /// The grades of the judged documents, ascending. If all are whole numbers and span fewer than 100, every
 /// whole number from the lowest to the highest; otherwise the distinct grades.

@@ -194,9 +194,8 @@ std::string summarise(const Options& options, const BoostRun& run) {
 JsonObject training_record(const Options& options, const BoostRun& run) {
   JsonObject record;
   record["distance"] = std::string(distance_name(options.boost.distance));
-  if (options.boost.table == nullptr) {
-    record["parameter"] = options.boost.parameter;
-  } else {
+  if (has_parameter(options.boost.distance)) record["parameter"] = options.boost.parameter;
+  if (options.boost.table != nullptr) {
     JsonArray distances;
     for (const auto& [grades, distance] : *options.boost.table)
       distances.push_back(JsonArray{grades.first, grades.second, distance});
@@ -218,7 +217,7 @@ Result<BoostRun> run_training(const TrainingRequest& request, Options& options, 
         options.parameter ? std::vector{*options.parameter} : parameter_grid(options.boost.distance);
     TRY(auto selection, select_on_validation(*request.train, *request.validate, options.boost, grid));
     options.boost.parameter = selection.parameter;
-    chosen["validation_ndcg_5"] = selection.validation_ndcg;
+    if (selection.validation_ndcg) chosen["validation_ndcg_5"] = *selection.validation_ndcg;
     return std::move(selection.run);
   }
   std::size_t done = 0;
@@ -230,6 +229,9 @@ Result<BoostRun> run_training(const TrainingRequest& request, Options& options, 
 
 Result<TrainingResult> train(const TrainingRequest& request) {
   TRY(auto options, read_options<Options>(request.options));
+  TRY_VOID(
+      refuse_unread(request.options, {{"parameter", has_parameter(options.boost.distance),
+                                       "a --distance with a parameter: logitdd, logdd, ldd or constant"}}));
   options.boost.threads = request.threads;
   options.boost.parameter = options.parameter.value_or(default_parameter(options.boost.distance));
   JsonObject chosen;

@@ -82,7 +82,14 @@ Result<LearnerSettings> read_settings(OnlineMethod method, const std::map<std::s
   LearnerSettings settings;
   settings.model.method = method;
   settings.model.seed = seed;
-  return read_options(options, settings);
+  TRY(settings, read_options(options, settings));
+  const bool is_polynomial = settings.model.kernel.is_polynomial;
+  TRY_VOID(refuse_unread(options, {{"degree", is_polynomial, "--kernel polynomial"},
+                                   {"max-map", is_polynomial, "--kernel polynomial"},
+                                   {"budget", is_polynomial, "--kernel polynomial"},
+                                   {"slack", settings.model.prank_step.rule != StepRule::perceptron,
+                                    "--update romma or --update aggressive-romma"}}));
+  return settings;
 }
 
 namespace {

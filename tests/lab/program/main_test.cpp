@@ -75,6 +75,14 @@ TEST_CASE("The product names the laboratory's verbs", "[lab][cli]") {
   CHECK(run_lab({"train", "--help"}).out.find("  metafuse-lab train --runs a.run") != std::string::npos);
 }
 
+TEST_CASE("A full run is refused by an experiment without larger counts", "[lab][cli]") {
+  const test::TemporaryFolder folder;
+  const auto refused = run_lab({"experiment", "online", "--full", "--data", folder.path("nothing")});
+  CHECK(refused.status == 64);
+  CHECK(refused.err.find("leave out --full") != std::string::npos);
+  CHECK(run_lab({"experiment", "movies", "--full", "--data", folder.path("nothing")}).status == 66);
+}
+
 TEST_CASE("The laboratory's manual and completions are its own", "[lab][cli]") {
   const test::TemporaryFolder folder;
   REQUIRE(run_lab({"manual", folder.path("man")}).status == 0);

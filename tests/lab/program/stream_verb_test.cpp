@@ -90,6 +90,7 @@ TEST_CASE("Options that a stream does not support are a usage error", "[cli][onl
   const std::string resume = " --resume " + folder.path("m.json");
   CHECK(stream(folder.path("in"), "--learner oap-bpm" + resume + model).status == 64);
   CHECK(stream(folder.path("in"), "--learner prank --grades 0,1,2" + resume + model).status == 64);
+  CHECK(stream(folder.path("in"), "--learner prank --seed 77" + resume + model).status == 64);
 }
 
 TEST_CASE("An option without effect is refused with the option that it belongs to", "[cli][online]") {

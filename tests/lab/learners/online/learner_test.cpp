@@ -205,6 +205,57 @@ TEST_CASE("A resumed stream equals the whole and a bad document changes nothing"
   }
 }
 
+TEST_CASE("A document that would make weights overflow is refused and changes nothing", "[fusion][online]") {
+  Random random(18);
+  for (const char* name : kNames)
+    for (const char* kernel : {"linear", "polynomial"})
+      for (const char* map : {"1000", "0"}) {
+        INFO(name << ' ' << kernel << ' ' << map);
+        std::map<std::string, std::string> options = {{"grades", "0,1,2"}, {"kernel", kernel}};
+        if (kernel[0] == 'p') options.insert({{"degree", "5"}, {"max-map", map}});
+        const auto settings = metafuse::lab::online::read_settings(*online::method_of(name), options, 3);
+        REQUIRE(settings.has_value());
+        auto clean = metafuse::lab::online::DocumentStream::start(*settings);
+        auto mixed = metafuse::lab::online::DocumentStream::start(*settings);
+        REQUIRE(clean.has_value());
+        REQUIRE(mixed.has_value());
+        for (int t = 0; t < 40; ++t) {
+          const double a = random.uniform();
+          const std::vector<metafuse::lab::online::StreamCell> cells = {{1, false, a}, {2, false, 1.0}};
+          const std::vector<metafuse::lab::online::StreamCell> huge = {{1, false, 1e110}, {2, false, 1e110}};
+          const auto refused = mixed->take(2.0, huge);
+          REQUIRE(!refused.has_value());
+          CHECK(refused.error().code == Code::bad_data);
+          const auto one = clean->take(std::floor(a * 3.0), cells);
+          const auto two = mixed->take(std::floor(a * 3.0), cells);
+          CHECK(one.has_value() == two.has_value());  // Widrow-Hoff may diverge on either
+          if (one && two) CHECK(one->score == two->score);
+        }
+        CHECK(model_text(*clean->model()) == model_text(*mixed->model()));
+      }
+}
+
+TEST_CASE("Training on values that the kernel makes overflow is refused as bad data", "[fusion][online]") {
+  TrainingSet set = small_set(19);
+  set.matrix.set(0, 0, 1e99);
+  for (const char* name : kNames) {
+    INFO(name);
+    const auto result = train(name, set, {{"kernel", "polynomial"}, {"degree", "5"}, {"scale", "none"}});
+    REQUIRE(!result.has_value());
+    CHECK(result.error().code == Code::bad_data);
+  }
+}
+
+TEST_CASE("Online learners refuse options that only another kernel or update reads", "[fusion][online]") {
+  const TrainingSet set = small_set(20);
+  for (const char* option : {"degree", "max-map", "budget", "slack"}) {
+    const auto result = train("prank", set, {{option, "5"}});
+    REQUIRE(!result.has_value());
+    CHECK(result.error().code == Code::usage);
+    CHECK(result.error().text.find(std::string("--") + option + " needs --") == 0);
+  }
+}
+
 TEST_CASE("A reranker starts with its model's order and learns what people choose", "[fusion][online]") {
   const TrainingSet set = small_set(9);
   const auto base = train("oap-bpm", set, {});
