@@ -77,7 +77,7 @@ double mean_average_precision(const TrainingSet& set, const std::vector<double>&
 /// errors: bad_data when the part has no crucial pair
 Result<std::vector<Metrics>> history_of(const TrainingSet& set,
                                         const std::vector<fusion::WeakRanking>& rankings, const Plan& plan) {
-  TRY(const auto pairs, lab::rankboost_plus::pair_rows(set, kAnyCount));
+  TRY(const auto pairs, lab::rankboost_plus::pair_rows(set, lab::rankboost_plus::kAnyMemory));
   return followed(set, rankings, plan.rounds, [&](const std::vector<double>& scores) {
     const auto losses = lab::rankboost_plus::rank_losses(pairs, scores);
     Metrics metrics{losses.r1, losses.r2};
@@ -104,7 +104,7 @@ std::size_t best_round(const std::vector<Metrics>& history, std::size_t metric) 
 /// errors: bad_data when a part has no crucial pair
 Result<std::vector<fusion::WeakRanking>> boost(const TrainingSet& set, Form form, const Plan& plan,
                                                std::uint64_t seed, Trial& trial) {
-  TRY(const auto pairs, lab::rankboost_plus::pair_rows(set, kAnyCount));
+  TRY(const auto pairs, lab::rankboost_plus::pair_rows(set, lab::rankboost_plus::kAnyMemory));
   const fusion::CodedFeatures coded(set.matrix, fusion::ThresholdOptions{fusion::ThresholdOptions::kAll});
   const StumpTable stumps(coded, 255, Random(seed));
   BoostOptions boosting;
@@ -386,7 +386,7 @@ TrainingSet synthetic_set(Random random) {
 void speed_figure(const ExperimentOptions& options, Report& report) {
   using Clock = std::chrono::steady_clock;
   const TrainingSet set = synthetic_set(Random(options.seed));
-  const auto pairs = lab::rankboost_plus::pair_rows(set, static_cast<std::size_t>(-1));
+  const auto pairs = lab::rankboost_plus::pair_rows(set, lab::rankboost_plus::kAnyMemory);
   if (!pairs) return;
   const StumpTable stumps(fusion::CodedFeatures(set.matrix, {}), 255, Random(1));
   std::vector<evaluation::Curve> curves;

@@ -87,7 +87,8 @@ Result<Tasks> web_tasks(const std::string& data, std::size_t most, Random random
   for (std::size_t q = 0; q < set.queries.size() && tasks.tasks.size() < most; ++q) {
     const TrainingSet own = fusion::select_queries(set, std::span(&q, 1));
     std::vector<Split> folds;
-    if (lab::rankboost_plus::pair_rows(own, kMostPairs))
+    const auto counts = lab::rankboost_plus::count_pairs(own);
+    if (counts && counts->pairs <= kMostPairs)
       folds = split_documents(own, random.split(set.queries[q].begin));
     add_task(tasks, "query " + set.queries[q].id, std::move(folds));
   }

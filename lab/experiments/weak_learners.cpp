@@ -42,7 +42,7 @@ Result<std::array<std::vector<double>, kParts.size()>> run_fold(const TrainingSe
   TRY(const auto rankings, rounds_of(model));
   std::array<std::vector<double>, kParts.size()> losses;
   for (std::size_t part = 0; part < parts.size(); ++part) {
-    TRY(const auto pairs, lab::rankboost_plus::pair_rows(parts[part], static_cast<std::size_t>(-1)));
+    TRY(const auto pairs, lab::rankboost_plus::pair_rows(parts[part], lab::rankboost_plus::kAnyMemory));
     losses[part] = followed(parts[part], rankings, rounds, [&](const std::vector<double>& scores) {
       return lab::rankboost_plus::rank_losses(pairs, scores).r2;
     });

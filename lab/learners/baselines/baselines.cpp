@@ -11,6 +11,7 @@
 
 #include "fusion/learners/common/feedback_grades.h"
 #include "fusion/learners/common/options.h"
+#include "fusion/learners/rankboost/loss_and_bound.h"
 #include "fusion/learners/similarity/similarity.h"
 #include "lab/learners/common/training.h"
 #include "lab/learners/rankboost_plus/pair_rows.h"
@@ -32,8 +33,9 @@ std::vector<double> shared_scale(const std::vector<Viewer>& viewers, std::size_t
   return {scale.begin(), scale.end()};
 }
 
+/// errors: those of pair_rows(), here with more than a gigabyte
 Result<rankboost_plus::PairRows> all_pairs(const TrainingSet& set) {
-  return rankboost_plus::pair_rows(set, static_cast<std::size_t>(-1));
+  return rankboost_plus::pair_rows(set, std::size_t{1} << 30, 0);
 }
 
 constexpr std::size_t kLargestScale = 100;
@@ -42,6 +44,63 @@ struct Neighbour {
   std::size_t feature = 0;
   double unranked = 0.0;
   double loss = 2.0;
+};
+
+/// The pairs of a document that a feature ranks and one that it does not: the only part of its loss that
+/// depends on the value of unranked documents.
+class MixedPairs {
+ public:
+  MixedPairs(const rankboost_plus::PairRows& pairs, const FeatureMatrix& matrix, std::size_t f) {
+    std::vector<double> unranked_below(pairs.classes.size(), 0.0);  // by class: documents
+    std::vector<double> unranked_above(pairs.classes.size(), 0.0);  // by class: weight of a pair with each
+    std::vector<Side> sides(matrix.document_count());
+    const auto for_each_below = [&](const auto& visit) {
+      for (std::size_t c = 0; c < pairs.classes.size(); ++c)
+        for (std::size_t k = 0; k < pairs.classes[c].count; ++k)
+          visit(c, pairs.below[pairs.classes[c].first + k]);
+    };
+    for_each_below(
+        [&](std::size_t c, std::size_t x) { unranked_below[c] += matrix.is_unranked(x, f) ? 1.0 : 0.0; });
+    for (const rankboost_plus::PairRow& row : pairs.rows) {
+      if (matrix.is_unranked(row.above, f))
+        unranked_above[row.below_class] += row.initial;
+      else
+        sides[row.above].above += row.initial * unranked_below[row.below_class];
+    }
+    for_each_below([&](std::size_t c, std::size_t x) { sides[x].below += unranked_above[c]; });
+    for (std::size_t x = 0; x < sides.size(); ++x) {
+      if (matrix.is_unranked(x, f) || (sides[x].above == 0.0 && sides[x].below == 0.0)) continue;
+      sides[x].value = matrix.value(x, f);
+      sides_.push_back(sides[x]);
+    }
+    std::sort(sides_.begin(), sides_.end(), [](const Side& a, const Side& b) { return a.value < b.value; });
+    sums_.resize(sides_.size() + 1);
+    for (std::size_t i = 0; i < sides_.size(); ++i)
+      sums_[i + 1] = {0.0, sums_[i].above + sides_[i].above, sums_[i].below + sides_[i].below};
+  }
+
+  /// The part of the loss that these pairs make up.
+  double loss(double unranked) const {
+    const auto place = [&](const auto& is_before) {
+      return sums_[static_cast<std::size_t>(std::partition_point(sides_.begin(), sides_.end(), is_before) -
+                                            sides_.begin())];
+    };
+    const auto is_tied = [&](const Side& side) { return rankboost::is_tie(side.value, unranked); };
+    const Side lower = place([&](const Side& side) { return side.value < unranked && !is_tied(side); });
+    const Side tied = place([&](const Side& side) { return side.value < unranked || is_tied(side); });
+    return 0.5 * (lower.above + tied.above) + sums_.back().below - 0.5 * (lower.below + tied.below);
+  }
+
+ private:
+  /// A ranked document: the weight of its pairs in which it belongs above an unranked one, and below one.
+  struct Side {
+    double value = 0.0;
+    double above = 0.0;
+    double below = 0.0;
+  };
+
+  std::vector<Side> sides_;  // by value, ascending
+  std::vector<Side> sums_;   // of those before each, and of all
 };
 
 class Search {
@@ -66,8 +125,11 @@ class Search {
     if (is_mean_default || ranks_all) return {f, viewer.mean, loss(f, viewer.mean)};
     std::vector<double> defaults = scale_.empty() ? viewer.values : scale_;
     defaults.insert(defaults.begin(), std::min(defaults.front(), viewer.lowest) - 1.0);
+    const MixedPairs mixed(pairs_, set_.matrix, f);
+    const double others = loss(f, viewer.mean) - mixed.loss(viewer.mean);
     for (const double unranked : defaults)
-      if (const double here = loss(f, unranked); here < best.loss - 1e-12) best = {f, unranked, here};
+      if (const double here = others + mixed.loss(unranked); here < best.loss - 1e-12)
+        best = {f, unranked, here};
     return best;
   }
 
@@ -141,7 +203,7 @@ Eigen::VectorXd shortest_solution(const Eigen::MatrixXd& c, const Eigen::VectorX
 }  // namespace
 
 Result<LinearRanker> regression(const TrainingSet& set, const RegressionOptions& options) {
-  TRY_VOID(all_pairs(set));
+  TRY_VOID(rankboost_plus::count_pairs(set));
   const std::vector<Viewer> viewers = viewers_of(set.matrix);
   const std::vector<std::size_t> documents = judged_documents(set);
   const auto scale = [&](const Viewer& viewer) {
@@ -150,11 +212,15 @@ Result<LinearRanker> regression(const TrainingSet& set, const RegressionOptions&
   const auto shift = [&](const Viewer& viewer) { return options.is_normalised ? viewer.mean : 0.0; };
   Eigen::MatrixXd c(static_cast<Eigen::Index>(documents.size()), static_cast<Eigen::Index>(viewers.size()));
   Eigen::VectorXd a(c.rows());
+  constexpr double kLargest = 1e100;  // squares and sums of such numbers remain finite
   for (Eigen::Index row = 0; row < c.rows(); ++row) {
     const std::size_t x = documents[static_cast<std::size_t>(row)];
     a[row] = feedback_grade(set, x);
     for (std::size_t f = 0; f < viewers.size(); ++f) {
       const double value = set.matrix.is_unranked(x, f) ? viewers[f].mean : set.matrix.value(x, f);
+      if (!(std::abs(value) <= kLargest))
+        return fail(Code::bad_data,
+                    "the feature " + set.matrix.features()[f].name + " exceeds 1e100; scale it");
       c(row, static_cast<Eigen::Index>(f)) = (value - shift(viewers[f])) / scale(viewers[f]);
     }
   }
@@ -216,7 +282,7 @@ Learner by_grades(Learner learner) {
 
 /// VSIM, refused without crucial pairs as the other baselines are.
 Result<LinearRanker> similarity_to_grades(const TrainingSet& set) {
-  TRY_VOID(all_pairs(set));
+  TRY_VOID(rankboost_plus::count_pairs(set));
   return similarity::vector_similarity(set);
 }
 

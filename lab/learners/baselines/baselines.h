@@ -30,7 +30,7 @@ struct NeighbourOptions {
 ///
 /// The rating scale holds the values of all features if these have at most 100 together, else the feature's
 /// own values. A value below the lowest is tried as well.
-/// cost: O(features * scale * pairs)
+/// cost: O(features * (rows of pairs + documents + scale) * log documents)
 Result<LinearRanker> nearest_neighbour(const TrainingSet& set, const NeighbourOptions& options);
 
 struct RegressionOptions {
@@ -40,8 +40,9 @@ struct RegressionOptions {
 /// The shortest w that minimises |w C - a|. C holds the features of the documents in feedback, where unranked
 /// documents have the feature's mean over all documents, and a holds their grades.
 ///
-/// cost: O(documents * features^2); for more than 20,000 documents via the eigenvalues of C C', cut off at
-///       1e-10 of the largest
+/// errors: bad_data for a value beyond 1e100
+/// cost:   O(documents * features * min(documents, features)), with a dense copy of the features; for more
+///         than 20,000 documents via the eigenvalues of C C', which are cut off at 1e-10 of the largest
 Result<LinearRanker> regression(const TrainingSet& set, const RegressionOptions& options);
 
 /// The single feature with the least ranking loss, with unranked documents below all others (as sec. 6.1.2

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <iterator>
+#include <optional>
 
 #include <fmt/format.h>
 
@@ -23,7 +24,6 @@ constexpr double kNoPairs = 1e-12;
 constexpr double kNoGain = 1e-12;
 constexpr double kTieShare = 1e-9;
 constexpr std::size_t kMostHalvings = 60;
-constexpr auto kUnlimited = static_cast<std::size_t>(-1);
 
 struct Choice {
   std::size_t feature = 0;
@@ -152,7 +152,8 @@ class Rounds {
 Result<BoostRun> boost_stumps(const TrainingSet& set, const BoostOptions& options, const RoundWatch& watch) {
   const bool is_factored = FactoredWeights::can_hold(set);
   TRY(const auto pairs,
-      rankboost_plus::pair_rows(set, is_factored ? kUnlimited : PairWeights::most_pairs(options.memory_mb)));
+      rankboost_plus::pair_rows(set, is_factored ? rankboost_plus::kAnyMemory : options.memory_mb << 20,
+                                is_factored ? 0 : PairWeights::kPairBytes));
   const CodedFeatures features(set.matrix, ThresholdOptions{options.max_thresholds});
   if (options.table != nullptr) TRY_VOID(check_table(set, *options.table));
   if (is_factored) {
@@ -168,8 +169,7 @@ Result<BoostRun> boost_stumps(const TrainingSet& set, const BoostOptions& option
 Result<Selection> select_on_validation(const TrainingSet& train, const TrainingSet& validate,
                                        const BoostOptions& options, const std::vector<double>& parameters) {
   constexpr std::size_t kDepth = 5;
-  Selection best;
-  best.validation_ndcg = -1.0;
+  std::optional<Selection> best;
   // (mean |dist|, parameter)
   std::pair<double, double> closest{std::numeric_limits<double>::infinity(), 0.0};
   for (const double parameter : parameters) {
@@ -183,13 +183,14 @@ Result<Selection> select_on_validation(const TrainingSet& train, const TrainingS
           return best_round.add(mean_ndcg(validate, scores, kDepth));
         }));
     closest = std::min(closest, {run.mean_distance, parameter});
-    if (best_round.rounds() == 0 || best_round.value() <= best.validation_ndcg) continue;
     run.rounds.resize(best_round.rounds());
-    best = {std::move(run), parameter, best_round.value()};
+    Selection found{std::move(run), parameter, std::nullopt};
+    if (!found.run.rounds.empty()) found.validation_ndcg = best_round.value();
+    if (!best || found.validation_ndcg > best->validation_ndcg) best = std::move(found);
   }
-  if (best.validation_ndcg < 0.0 && closest.first > 1.0 && parameters.size() > 1)
+  if (!best->validation_ndcg && closest.first > 1.0 && parameters.size() > 1)
     return select_on_validation(train, validate, options, {closest.second});
-  return best;
+  return std::move(*best);
 }
 
 }  // namespace metafuse::lab::mpboost

@@ -5,6 +5,7 @@
 #include <limits>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -118,14 +119,15 @@ Result<BoostRun> boost_stumps(const TrainingSet& set, const BoostOptions& option
 struct Selection {
   BoostRun run;
   double parameter = 1.0;
-  double validation_ndcg = 0.0;  ///< NDCG@5
+  std::optional<double> validation_ndcg;  ///< NDCG@5; nothing if there was no round to measure
 };
 
 /// Trains once per parameter, and keeps the parameter and number of rounds with the highest NDCG@5 on
 /// `validate` (Zhu et al. 2009, sec. 5.2). Ties go to the earlier parameter and to fewer rounds. If there are
 /// several parameters, those with a mean |dist| above 1 are skipped because of condition (9); if all are, the
-/// one with the smallest mean is used.
+/// one with the smallest mean is used. If no parameter gives a round, the first one's empty run is kept.
 ///
+/// in:     parameters - one at least
 /// errors: those of boost_stumps
 /// cost:   parameters * training
 Result<Selection> select_on_validation(const TrainingSet& train, const TrainingSet& validate,

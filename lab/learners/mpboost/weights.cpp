@@ -228,10 +228,6 @@ PairWeights::PairWeights(const TrainingSet& set, const CodedFeatures& features,
   }
 }
 
-std::size_t PairWeights::most_pairs(std::size_t memory_mb) {
-  return (memory_mb << 20) / sizeof(Pair);
-}
-
 bool PairWeights::set_scores(const std::vector<double>& scores) {
   constexpr std::size_t kChunk = std::size_t{1} << 14;
   std::vector<double> totals((pairs_.size() + kChunk - 1) / kChunk, 0.0);

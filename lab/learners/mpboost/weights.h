@@ -77,9 +77,16 @@ class FactoredWeights {
 /// and for explicit pairs. Explicit pairs bring their initial weights; their distance is that of their
 /// grades, or of one grade step if the pair contradicts its grades.
 class PairWeights {
+  struct Pair {
+    std::uint32_t below = 0;
+    std::uint32_t above = 0;
+    double distance = 0.0;
+    double initial = 0.0;
+    double weight = 0.0;
+  };
+
  public:
-  /// How many pairs fit in so many megabytes.
-  static std::size_t most_pairs(std::size_t memory_mb);
+  static constexpr std::size_t kPairBytes = sizeof(Pair);  ///< memory that each pair takes
 
   /// The result is the same bit for bit for any number of threads.
   PairWeights(const TrainingSet& set, const CodedFeatures& features, const rankboost_plus::PairRows& rows,
@@ -92,14 +99,6 @@ class PairWeights {
   bool set_scores(const std::vector<double>& scores);
 
  private:
-  struct Pair {
-    std::uint32_t below = 0;
-    std::uint32_t above = 0;
-    double distance = 0.0;
-    double initial = 0.0;
-    double weight = 0.0;
-  };
-
   const CodedFeatures& features_;
   unsigned threads_;
   std::vector<Pair> pairs_;

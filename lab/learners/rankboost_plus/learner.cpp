@@ -12,7 +12,6 @@ namespace metafuse::lab::rankboost_plus {
 namespace {
 
 constexpr std::size_t kMegabyte = std::size_t{1} << 20;
-constexpr auto kUnlimited = static_cast<std::size_t>(-1);
 
 struct Options {
   enum class Pruning { automatic, yes, no };
@@ -59,14 +58,16 @@ bool has_independent_set(const BoostOptions& options) {
   return options.has_all_losses || options.form == Form::plus_efficient || options.form == Form::plus_optimal;
 }
 
-/// Memory in bytes for the weights of the pairs, and for the Gram matrix and Cholesky factor of
-/// `stumps` candidates.
-double bytes_needed(const BoostOptions& options, bool is_pruning, std::size_t pairs, std::size_t stumps) {
+/// Memory in bytes for the weights of the pairs and their rows, and for the Gram matrix and Cholesky factor
+/// of `stumps` candidates.
+double bytes_needed(const BoostOptions& options, bool is_pruning, const PairCounts& counts,
+                    std::size_t stumps) {
   if (options.form == Form::pair_free) return 0.0;
   const bool has_shadow = options.form == Form::discrete || options.form == Form::continuous;
   const double copies = has_shadow && options.has_all_losses ? 2.0 : 1.0;
-  double bytes = copies * 8.0 * static_cast<double>(pairs);
+  double bytes = copies * 8.0 * static_cast<double>(counts.pairs);
   if (options.form == Form::plus_optimal) bytes *= 2.0;  // a trial copy for the line search
+  bytes += static_cast<double>(counts.row_bytes());
   if (!has_independent_set(options)) return bytes;
   const bool is_whole = options.form == Form::plus_efficient && is_pruning;
   const std::size_t members = is_whole ? stumps : std::min(stumps, options.rounds);
@@ -74,7 +75,8 @@ double bytes_needed(const BoostOptions& options, bool is_pruning, std::size_t pa
 }
 
 /// The largest number of thresholds per feature that fits in the allowed memory; 0 if not even one does.
-std::size_t affordable_thresholds(const Options& options, const CodedFeatures& features, std::size_t pairs) {
+std::size_t affordable_thresholds(const Options& options, const CodedFeatures& features,
+                                  const PairCounts& counts) {
   const double allowed = static_cast<double>(options.memory_mb * kMegabyte);
   std::size_t most = options.max_thresholds;
   while (most > 0) {
@@ -84,7 +86,8 @@ std::size_t affordable_thresholds(const Options& options, const CodedFeatures& f
       stumps += std::min(most, features.thresholds(f).size());
       largest = std::max(largest, features.thresholds(f).size());
     }
-    if (bytes_needed(options.boost, options.is_pruning(stumps), pairs, stumps) <= allowed) return most;
+    if (bytes_needed(options.boost, options.is_pruning(stumps), counts, stumps) <= allowed) return most;
+    if (largest == 0) return 0;  // the pairs alone are too many
     most = std::min(most, largest) - 1;
   }
   return 0;
@@ -108,31 +111,42 @@ void add_to_trace_line(const BoostRound& round, JsonObject& line) {
 
 /// What a run works on.
 struct Candidates {
-  PairRows pairs;
+  PairRows pairs;                ///< of the forms that need them
+  rankboost::Feedback feedback;  ///< of the form without pairs
   CodedFeatures coded;
   StumpTable stumps;
   std::size_t thresholds = 0;  ///< kept per feature, at most
+  std::size_t pair_count = 0;
 };
 
 Result<Candidates> make_candidates(const TrainingSet& set, const Options& options) {
-  const bool is_pair_free = options.boost.form == Form::pair_free;
-  TRY(auto pairs, pair_rows(set, is_pair_free ? kUnlimited : options.memory_mb * kMegabyte / 8));
+  PairRows pairs;
+  rankboost::Feedback feedback;
+  PairCounts counts;
+  if (options.boost.form == Form::pair_free) {
+    TRY(feedback, rankboost::make_feedback(set));
+    counts.pairs = static_cast<std::size_t>(feedback.crucial_pairs);
+  } else {
+    TRY(pairs, pair_rows(set, options.memory_mb * kMegabyte));
+    counts = {pairs.pair_count, pairs.rows.size()};
+  }
   CodedFeatures coded(set.matrix, ThresholdOptions{ThresholdOptions::kAll});
-  const std::size_t thresholds = affordable_thresholds(options, coded, pairs.pair_count);
+  const std::size_t thresholds = affordable_thresholds(options, coded, counts);
   if (thresholds == 0)
     return fail(Code::bad_data,
                 fmt::format("training needs more than the {} MB allowed; raise --memory or train on fewer "
                             "queries",
                             options.memory_mb));
   StumpTable stumps(coded, thresholds, Random(options.boost.seed).split(1));
-  return Candidates{std::move(pairs), std::move(coded), std::move(stumps), thresholds};
+  return Candidates{std::move(pairs),  std::move(feedback), std::move(coded),
+                    std::move(stumps), thresholds,          counts.pairs};
 }
 
 std::string summarise(const Options& options, const BoostRun& run, const Candidates& candidates,
                       const std::vector<Feature>& features) {
-  std::string text = fmt::format(
-      "{}: {} rounds over {} crucial pairs and {} weak rankings; {}\n", form_name(options.boost.form),
-      run.rounds.size(), candidates.pairs.pair_count, candidates.stumps.stumps().size(), run.stop_reason);
+  std::string text = fmt::format("{}: {} rounds over {} crucial pairs and {} weak rankings; {}\n",
+                                 form_name(options.boost.form), run.rounds.size(), candidates.pair_count,
+                                 candidates.stumps.stumps().size(), run.stop_reason);
   if (!run.rounds.empty()) {
     const BoostRound& last = run.rounds.back();
     if (last.losses.r1 >= 0.0) text += fmt::format("R1 {:g}, ", last.losses.r1);
@@ -158,22 +172,25 @@ JsonObject training_record(const Options& options, const BoostRun& run, const Ca
   record["rounds"] = run.rounds.size();
   record["max_thresholds"] = candidates.thresholds;
   record["seed"] = options.boost.seed;
-  record["crucial_pairs"] = candidates.pairs.pair_count;
+  record["crucial_pairs"] = candidates.pair_count;
   record["stopped"] = run.stop_reason;
   if (!run.rounds.empty()) put_losses(run.rounds.back(), record);
   return record;
 }
 
-Result<BoostRun> run_form(const TrainingSet& set, const Candidates& candidates, const BoostOptions& options,
-                          const RoundWatch& watch) {
-  const auto& [pairs, coded, stumps, thresholds] = candidates;
-  if (options.form != Form::pair_free) return boost_stumps(stumps, pairs, options, watch);
-  TRY(const auto feedback, rankboost::make_feedback(set));
-  return boost_pair_free(stumps, coded, feedback, options, watch);
+BoostRun run_form(const Candidates& candidates, const BoostOptions& options, const RoundWatch& watch) {
+  if (options.form != Form::pair_free)
+    return boost_stumps(candidates.stumps, candidates.pairs, options, watch);
+  return boost_pair_free(candidates.stumps, candidates.coded, candidates.feedback, options, watch);
 }
 
 Result<TrainingResult> train(const TrainingRequest& request) {
   TRY(auto options, read_options<Options>(request.options));
+  const Form form = options.boost.form;
+  TRY_VOID(refuse_unread(request.options, {{"undefined-alpha", form == Form::discrete, "--form rb-d"},
+                                           {"prune", form == Form::plus_efficient, "--form plus"},
+                                           {"losses", form == Form::discrete || form == Form::continuous,
+                                            "--form rb-d or --form rb-c"}}));
   options.boost.seed = request.seed;
   options.boost.threads = request.threads;
   const TrainingSet& set = *request.train;
@@ -188,10 +205,10 @@ Result<TrainingResult> train(const TrainingRequest& request) {
   };
   EarlyStop early_stop(request);
   std::size_t done = 0;
-  TRY(auto run, run_form(set, candidates, options.boost, [&](const BoostRound& round) {
-        if (request.progress) request.progress(++done, options.boost.rounds);
-        return early_stop.add(weak_ranking(round));
-      }));
+  BoostRun run = run_form(candidates, options.boost, [&](const BoostRound& round) {
+    if (request.progress) request.progress(++done, options.boost.rounds);
+    return early_stop.add(weak_ranking(round));
+  });
   if (request.progress) request.progress(options.boost.rounds, options.boost.rounds);
   const bool is_cut = early_stop.is_on() && !run.rounds.empty();
   if (is_cut) run.rounds.resize(early_stop.best_rounds());

@@ -3,12 +3,14 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <span>
 #include <tuple>
 
 #include <fmt/format.h>
 
 #include "core/parallel.h"
 #include "fusion/learners/common/feedback_grades.h"
+#include "fusion/learners/rankboost/kernels.h"
 
 namespace metafuse::lab::rankboost_plus {
 
@@ -31,8 +33,9 @@ std::vector<std::uint32_t> by_grade(const TrainingSet& set, const QueryRange& qu
 
 class Builder {
  public:
-  explicit Builder(const TrainingSet& set) : set_(set) {
+  Builder(const TrainingSet& set, const PairCounts& counts) : set_(set) {
     pairs_.document_count = set.matrix.document_count();
+    pairs_.rows.reserve(counts.rows);
   }
 
   PairRows build() {
@@ -163,39 +166,100 @@ class Builder {
   std::vector<WeightedPair> general_;
 };
 
-// Two scores tie if they differ by no more than this share of the larger absolute value (or of 1).
-constexpr double kTie = 1e-12;
-
 struct Counts {
-  std::uint32_t reversed = 0;
-  std::uint32_t tied = 0;
+  std::size_t reversed = 0;
+  std::size_t tied = 0;
 };
 
-Counts count_row(double above, const double* below, std::size_t count) {
+double slack_of(double above, double below) {
+  return std::max(rankboost::tie_reach(above), rankboost::tie_reach(below));
+}
+
+Counts count_row(double above, std::span<const double> class_scores) {
   Counts counts;
-  for (std::size_t j = 0; j < count; ++j) {
-    const double slack = kTie * std::max(std::max(1.0, std::abs(above)), std::abs(below[j]));
-    const double margin = above - below[j];
+  for (const double below : class_scores) {
+    const double slack = slack_of(above, below);
+    const double margin = above - below;
     counts.reversed += margin < -slack ? 1U : 0U;
     counts.tied += std::abs(margin) <= slack ? 1U : 0U;
   }
   return counts;
 }
 
+/// As count_row(), of ascending scores: those tied with `above` lie between those below and above it.
+Counts count_sorted_row(double above, std::span<const double> class_scores) {
+  const auto tied = std::partition_point(class_scores.begin(), class_scores.end(), [above](double below) {
+    return above - below > slack_of(above, below);
+  });
+  const auto reversed = std::partition_point(
+      tied, class_scores.end(), [above](double below) { return !(above - below < -slack_of(above, below)); });
+  return {static_cast<std::size_t>(class_scores.end() - reversed), static_cast<std::size_t>(reversed - tied)};
+}
+
+/// The scores of the documents below, class by class. A class that so many documents are compared with that
+/// sorting it is cheaper than visiting its pairs is sorted.
+struct ClassScores {
+  ClassScores(const PairRows& all, const std::vector<double>& scores)
+      : pairs(all), below(all.below.size()), is_sorted(all.classes.size(), 0) {
+    constexpr std::size_t kFewest = 256;  // documents of a class
+    constexpr std::size_t kFewestRows = 64;
+    for (std::size_t k = 0; k < below.size(); ++k) below[k] = scores[pairs.below[k]];
+    std::vector<std::size_t> rows(pairs.classes.size(), 0);
+    for (const PairRow& row : pairs.rows) ++rows[row.below_class];
+    for (std::size_t c = 0; c < rows.size(); ++c)
+      is_sorted[c] = rows[c] >= kFewestRows && pairs.classes[c].count >= kFewest ? 1 : 0;
+  }
+
+  std::span<double> of(std::size_t c) {
+    return std::span(below).subspan(pairs.classes[c].first, pairs.classes[c].count);
+  }
+  Counts count(const PairRow& row, double above) {
+    return is_sorted[row.below_class] != 0 ? count_sorted_row(above, of(row.below_class))
+                                           : count_row(above, of(row.below_class));
+  }
+
+  const PairRows& pairs;
+  std::vector<double> below;
+  std::vector<std::uint8_t> is_sorted;
+};
+
+Error no_pair() {
+  return fail(Code::bad_data,
+              "no crucial pair is left: every training query has a single grade; give judgments of at least "
+              "two grades");
+}
+
 }  // namespace
 
-Result<PairRows> pair_rows(const TrainingSet& set, std::size_t max_pairs) {
-  PairRows pairs = Builder(set).build();
-  if (pairs.pair_count == 0)
-    return fail(
-        Code::bad_data,
-        "no crucial pair is left: every training query has a single grade; give judgments of at least "
-        "two grades");
-  if (pairs.pair_count > max_pairs)
+Result<PairCounts> count_pairs(const TrainingSet& set) {
+  PairCounts counts{set.pairs.size(), set.pairs.size()};
+  for (const QueryRange& query : set.queries) {
+    const std::vector<std::uint32_t> order = by_grade(set, query);
+    std::size_t first = 0;    // of the documents of the current grade
+    std::size_t classes = 0;  // of lower grades
+    for (std::size_t i = 0; i < order.size(); ++i) {
+      if (feedback_grade(set, order[i]) != feedback_grade(set, order[first])) {
+        first = i;
+        ++classes;
+      }
+      counts.pairs += first;
+      counts.rows += classes;
+    }
+  }
+  if (counts.pairs == 0) return no_pair();
+  return counts;
+}
+
+Result<PairRows> pair_rows(const TrainingSet& set, std::size_t max_bytes, std::size_t pair_bytes) {
+  TRY(const PairCounts counts, count_pairs(set));
+  const std::size_t bytes = counts.row_bytes() + counts.pairs * pair_bytes;
+  if (bytes > max_bytes)
     return fail(Code::bad_data,
-                fmt::format("{} crucial pairs need more memory than allowed ({} fit); raise --memory, or "
-                            "train on fewer queries or with bipartite feedback",
-                            pairs.pair_count, max_pairs));
+                fmt::format("{} crucial pairs need {} MB, more memory than allowed ({} MB); train on fewer "
+                            "queries or with bipartite feedback, or raise --memory if the learner has it",
+                            counts.pairs, bytes >> 20, max_bytes >> 20));
+  PairRows pairs = Builder(set, counts).build();
+  if (pairs.pair_count == 0) return no_pair();
   return pairs;
 }
 
@@ -205,25 +269,25 @@ unsigned useful_threads(const PairRows& pairs, unsigned threads) {
 }
 
 RankLosses rank_losses(const PairRows& pairs, const std::vector<double>& scores, unsigned threads) {
-  std::vector<double> below(pairs.below.size());
-  for (std::size_t k = 0; k < below.size(); ++k) below[k] = scores[pairs.below[k]];
+  ClassScores class_scores(pairs, scores);
   // By class: its highest score c and the sum of exp(score - c).
   std::vector<double> highest(pairs.classes.size());
   std::vector<double> mass(pairs.classes.size(), 0.0);
   for (std::size_t c = 0; c < pairs.classes.size(); ++c) {
-    const double* first = below.data() + pairs.classes[c].first;
-    highest[c] = *std::max_element(first, first + pairs.classes[c].count);
-    for (std::uint32_t j = 0; j < pairs.classes[c].count; ++j) mass[c] += std::exp(first[j] - highest[c]);
+    const std::span<double> below = class_scores.of(c);
+    highest[c] = *std::max_element(below.begin(), below.end());
+    for (const double score : below) mass[c] += std::exp(score - highest[c]);
+    if (class_scores.is_sorted[c] != 0) std::sort(below.begin(), below.end());
   }
   std::vector<RankLosses> parts(pairs.chunks.size(), RankLosses{0.0, 0.0, 0.0});
   parallel_for(parts.size(), useful_threads(pairs, threads), [&](std::size_t c) {
     for (std::size_t r = pairs.chunks[c].first; r < pairs.chunks[c].end; ++r) {
       const PairRow& row = pairs.rows[r];
-      const BelowClass& slice = pairs.classes[row.below_class];
       const double above = scores[row.above];
-      const Counts counts = count_row(above, below.data() + slice.first, slice.count);
-      parts[c].r1 += row.initial * (counts.reversed + counts.tied);
-      parts[c].r2 += row.initial * (counts.reversed + 0.5 * counts.tied);
+      const Counts counts = class_scores.count(row, above);
+      parts[c].r1 += row.initial * static_cast<double>(counts.reversed + counts.tied);
+      parts[c].r2 +=
+          row.initial * (static_cast<double>(counts.reversed) + 0.5 * static_cast<double>(counts.tied));
       parts[c].e1 += row.initial * mass[row.below_class] * std::exp(highest[row.below_class] - above);
     }
   });

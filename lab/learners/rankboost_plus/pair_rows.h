@@ -43,13 +43,29 @@ struct PairRows {
   std::size_t document_count = 0;
 };
 
+/// The size of a training set's rows, known without making them.
+struct PairCounts {
+  std::size_t pairs = 0;
+  std::size_t rows = 0;
+
+  /// The bytes that the rows take.
+  std::size_t row_bytes() const { return rows * (sizeof(PairRow) + sizeof(BelowClass)); }
+};
+
+/// errors: bad_data when there is no crucial pair
+/// cost:   O(documents log documents)
+Result<PairCounts> count_pairs(const TrainingSet& set);
+
+inline constexpr auto kAnyMemory = static_cast<std::size_t>(-1);
+
 /// Makes the rows of a training set's feedback; D_1 sums to 1.
 ///
-/// in:     max_pairs - more pairs are an error
+/// in:     max_bytes - of the rows and of `pair_bytes` for each pair; nothing is made if they need more
 /// errors: bad_data when there is no crucial pair, or too many
 /// cost:   O(documents log documents + rows + general pairs)
 /// source: Freund et al. 2003, sec. 2 and eq. (1)
-Result<PairRows> pair_rows(const TrainingSet& set, std::size_t max_pairs);
+Result<PairRows> pair_rows(const TrainingSet& set, std::size_t max_bytes,
+                           std::size_t pair_bytes = sizeof(double));
 
 /// How many of `threads` threads are worth using for a pass over the pairs.
 unsigned useful_threads(const PairRows& pairs, unsigned threads);
@@ -63,7 +79,7 @@ struct RankLosses {
 };
 
 /// in:     scores - one per document
-/// cost:   O(pairs); e1 alone is O(rows)
+/// cost:   O((documents + rows) log documents)
 RankLosses rank_losses(const PairRows& pairs, const std::vector<double>& scores, unsigned threads = 1);
 
 }  // namespace metafuse::lab::rankboost_plus

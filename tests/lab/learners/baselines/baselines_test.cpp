@@ -1,12 +1,14 @@
 #include "lab/learners/baselines/baselines.h"
 
 #include <cmath>
+#include <set>
 
 #include <catch2/catch.hpp>
 
 #include "core/random.h"
 #include "fusion/learners/similarity/similarity.h"
 #include "fusion/model/model_file.h"
+#include "lab/learners/rankboost_plus/pair_rows.h"
 #include "lab/registry.h"
 
 using namespace metafuse;
@@ -165,6 +167,45 @@ TEST_CASE("Vector similarity rates a rank as depth + 1 - rank", "[fusion][baseli
   const double b = 1.0 / std::sqrt(17.0);
   CHECK(both->terms()[0].weight == Approx(a / (a + b)));
   CHECK(both->terms()[1].weight == Approx(b / (a + b)));
+}
+
+TEST_CASE("Nearest neighbour's default loses least of all values of the rating scale",
+          "[fusion][baselines]") {
+  Random random(41);
+  for (int draw = 0; draw < 60; ++draw) {
+    std::vector<std::vector<double>> rows;
+    std::set<double> scale = {-1.0};
+    for (int x = 0; x < 14; ++x) {
+      rows.push_back({static_cast<double>(random.below(4))});
+      for (int f = 0; f < 3; ++f) {
+        rows.back().push_back(random.below(3) == 0 ? kUnranked : static_cast<double>(random.below(6)));
+        if (rows.back().back() != kUnranked) scale.insert(rows.back().back());
+      }
+    }
+    TrainingSet set = set_of(rows);
+    if (draw % 2 == 0) set.pairs = {{0, 1, 0.5}, {1, 0, 2.0}, {2, 3, 1.0}};
+    const auto ranker = nearest_neighbour(set, {});
+    const auto pairs = metafuse::lab::rankboost_plus::pair_rows(set, std::size_t{1} << 20);
+    if (!pairs) continue;
+    REQUIRE(ranker.has_value());
+    double least = 2.0;
+    for (std::uint32_t f = 0; f < 3; ++f)
+      for (const double unranked : scale) {
+        const LinearRanker single(0.0, {{f, 1.0, unranked}}, 3);
+        least =
+            std::min(least, metafuse::lab::rankboost_plus::rank_losses(*pairs, single.score(set.matrix)).r2);
+      }
+    const double own = metafuse::lab::rankboost_plus::rank_losses(*pairs, ranker->score(set.matrix)).r2;
+    CHECK(own <= least + 1e-9);
+  }
+}
+
+TEST_CASE("Regression names a feature whose squares would overflow", "[fusion][baselines]") {
+  for (const bool is_normalised : {false, true}) {
+    const auto ranker = regression(set_of({{0, 1, 1e200}, {1, 2, 1}}), {is_normalised});
+    REQUIRE(!ranker.has_value());
+    CHECK(ranker.error().text.find("the feature f2 exceeds") == 0);
+  }
 }
 
 TEST_CASE("The best single feature puts unranked documents last", "[fusion][baselines]") {

@@ -328,6 +328,37 @@ TEST_CASE("MPBoost has defined outcomes on empty feedback and equal features and
   CHECK(boost_stumps(constant, BoostOptions{})->rounds.empty());
 }
 
+TEST_CASE("MPBoost says what happened if validation had no round to choose from", "[fusion][mpboost]") {
+  TrainingSet constant = random_set(4, 3, false);
+  constant.matrix = FeatureMatrix({{"f", FeatureKind::value, 0}}, constant.grades.size());
+  for (std::size_t x = 0; x < constant.grades.size(); ++x) constant.matrix.set(x, 0, 1.0);
+  TrainingRequest request;
+  request.train = &constant;
+  request.validate = &constant;
+  const auto result = metafuse::lab::find_learner("mpboost")->train(request);
+  REQUIRE(result.has_value());
+  const JsonObject& record = result->model.training;
+  CHECK(record.at("stopped") == Json("no weak ranking gains"));
+  CHECK(record.at("parameter").to_number<double>() == parameter_grid(Distance::logitdd).front());
+  CHECK(record.at("crucial_pairs").to_number<std::size_t>() > 0);
+  CHECK(!record.contains("validation_ndcg_5"));
+}
+
+TEST_CASE("MPBoost refuses a parameter that its distance does not have", "[fusion][mpboost]") {
+  const TrainingSet set = random_set(5, 2, false);
+  TrainingRequest request;
+  request.train = &set;
+  request.options = {{"distance", "binary"}, {"rounds", "2"}};
+  const auto plain = metafuse::lab::find_learner("mpboost")->train(request);
+  REQUIRE(plain.has_value());
+  CHECK(!plain->model.training.contains("parameter"));
+  request.options["parameter"] = "3";
+  const auto refused = metafuse::lab::find_learner("mpboost")->train(request);
+  REQUIRE(!refused.has_value());
+  CHECK(refused.error().code == Code::usage);
+  CHECK(refused.error().text.find("--parameter needs") == 0);
+}
+
 TEST_CASE("A model of mpboost survives its file and validation chooses its parameter", "[fusion][mpboost]") {
   const TrainingSet train = random_set(11, 3, false);
   const TrainingSet validate = random_set(12, 3, false);

@@ -1,3 +1,4 @@
+#include <array>
 #include <cmath>
 
 #include <catch2/catch.hpp>
@@ -104,6 +105,81 @@ TEST_CASE("Learner rankboost-plus limits the thresholds per feature to the memor
         std::string::npos);
   // Each pair of candidates takes 12 bytes, so there are at most sqrt(16 MB / 12) candidates.
   CHECK(result->model.training.at("max_thresholds").to_number<int>() < 100);
+}
+
+TEST_CASE("Learner rankboost-plus refuses options that its form does not read", "[fusion][rankboost_plus]") {
+  const TrainingSet set = noisy_set();
+  for (const auto& [form, option, value] :
+       std::vector<std::array<std::string, 3>>{{"rb-c", "prune", "yes"},
+                                               {"rb-c", "undefined-alpha", "finite"},
+                                               {"plus", "undefined-alpha", "finite"},
+                                               {"plus", "losses", "own"},
+                                               {"pair-free", "prune", "no"}}) {
+    CAPTURE(form, option);
+    const auto result = train_with(set, {{"form", form}, {option, value}});
+    REQUIRE(!result.has_value());
+    CHECK(result.error().code == Code::usage);
+    CHECK(result.error().text.find("--" + option + " needs --form") == 0);
+  }
+}
+
+// The 200 million pairs of the first set would need 5 GB for their rows alone; those of the second fit the
+// memory once but not twice, and no feature has a threshold to give up.
+TEST_CASE("Learner rankboost-plus refuses pairs that do not fit, before they are made",
+          "[fusion][rankboost_plus]") {
+  for (const auto& [documents, grades] : {std::pair{20'000U, 20'000U}, {2'400U, 2U}}) {
+    TrainingSet set;
+    set.matrix = FeatureMatrix({{"f", FeatureKind::value, 0}}, documents);
+    set.queries = {{"q", 0, documents, 1.0}};
+    for (unsigned x = 0; x < documents; ++x) {
+      set.grades.push_back(static_cast<double>(x % grades));
+      set.in_feedback.push_back(1);
+      set.documents.push_back({});
+    }
+    for (const char* form : {"rb-c", "plus-optimal"}) {
+      CAPTURE(documents, form);
+      const auto result = train_with(set, {{"form", form}, {"memory", "16"}});
+      REQUIRE(!result.has_value());
+      CHECK(result.error().code == Code::bad_data);
+      CHECK(result.error().text.find("--memory") != std::string::npos);
+    }
+  }
+}
+
+TEST_CASE("Losses of large classes equal their definition over pairs", "[fusion][rankboost_plus]") {
+  Random random(23);
+  TrainingSet set;
+  constexpr std::size_t kDocuments = 1'500;
+  set.matrix = FeatureMatrix({{"f", FeatureKind::value, 0}}, kDocuments);
+  set.queries = {{"q", 0, kDocuments, 1.0}};
+  std::vector<double> scores;
+  for (std::size_t x = 0; x < kDocuments; ++x) {
+    set.grades.push_back(static_cast<double>(random.below(3)));
+    set.in_feedback.push_back(1);
+    set.documents.push_back({});
+    // Ties, exact ones and such as differ by rounding, of small numbers and of large ones.
+    scores.push_back(std::floor(40.0 * random.normal()) * (x % 5 == 0 ? 1e7 : 1.0) *
+                     (1.0 + 1e-13 * static_cast<double>(random.below(3))));
+  }
+  const auto pairs = metafuse::lab::rankboost_plus::pair_rows(set, std::size_t{1} << 30);
+  REQUIRE(pairs.has_value());
+  double reversed = 0.0;
+  double tied = 0.0;
+  double count = 0.0;
+  for (std::size_t a = 0; a < kDocuments; ++a)
+    for (std::size_t b = 0; b < kDocuments; ++b) {
+      if (set.grades[a] <= set.grades[b]) continue;
+      count += 1.0;
+      const double slack = 1e-12 * std::max({1.0, std::abs(scores[a]), std::abs(scores[b])});
+      if (std::abs(scores[a] - scores[b]) <= slack)
+        tied += 1.0;
+      else if (scores[a] < scores[b])
+        reversed += 1.0;
+    }
+  REQUIRE(tied > 100.0);
+  const auto losses = metafuse::lab::rankboost_plus::rank_losses(*pairs, scores);
+  CHECK(losses.r1 == Approx((reversed + tied) / count).epsilon(1e-12));
+  CHECK(losses.r2 == Approx((reversed + 0.5 * tied) / count).epsilon(1e-12));
 }
 
 TEST_CASE("Learner rankboost-plus learns the same bytes on any number of threads",
