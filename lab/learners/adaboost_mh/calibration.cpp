@@ -9,6 +9,7 @@
 
 #include "core/portable_math.h"
 #include "evaluation/measures/discounted_gain.h"
+#include "fusion/model/online/online_model.h"
 
 namespace metafuse::lab::adaboost_mh {
 
@@ -248,6 +249,15 @@ std::vector<RegressionSetting> all_regressions() {
   return settings;
 }
 
+std::vector<RegressionSetting> regressions_of(std::size_t width) {
+  std::vector<RegressionSetting> settings = all_regressions();
+  std::erase_if(settings, [width](const RegressionSetting& setting) {
+    return setting.kind == RegressionKind::polynomial &&
+           fusion::online::exact_map_size(width, setting.degree) > kMostMonomials;
+  });
+  return settings;
+}
+
 std::vector<Calibration> fit_calibrations(const CalibrationData& data, const CalibrationOptions& options) {
   std::vector<Calibration> fitted;
   // A single score contains no vote per class, so only regressions can use it.
@@ -256,7 +266,7 @@ std::vector<Calibration> fit_calibrations(const CalibrationData& data, const Cal
       fitted.push_back(
           {std::string(name_of(target)), fit_sigmoid(target, data), std::nullopt, mean_gain(data)});
   if (options.kinds != CalibrationKinds::sigmoids || data.width != data.gains.size())
-    for (const RegressionSetting& setting : all_regressions()) {
+    for (const RegressionSetting& setting : regressions_of(data.width)) {
       fitted.push_back({setting.name(), std::nullopt, std::nullopt, mean_gain(data)});
       if (auto regression = fit_regression(setting, data, options.regression))
         fitted.back().regression = std::move(*regression);

@@ -32,7 +32,13 @@ std::string_view name_of(SigmoidTarget target);
 /// to 5.
 std::vector<RegressionSetting> all_regressions();
 
-/// The value of the target function, to be minimised.
+/// Those that are fitted to so many votes per document: all but polynomials of more than kMostMonomials,
+/// whose cost grows with the cube of that number.
+std::vector<RegressionSetting> regressions_of(std::size_t width);
+inline constexpr std::size_t kMostMonomials = 2000;
+
+/// The value of the target function, which fit_sigmoid() minimises over votes that it arranges only once; of
+/// use by itself to judge a fit.
 ///
 /// cost: O(documents x K); per document K + 1 exponentials and, for LS and EWLS, 1 and K logarithms. SN: the
 ///       sum over queries of the squared number of documents
@@ -53,7 +59,7 @@ struct RegressionOptions {
 /// Fits the gains of the calibration documents.
 ///
 /// errors: bad_data when all votes are equal, because then nothing can be fitted
-/// cost:   polynomial O(n m^2) for m monomials; logistic and network 200 gradients; process O(points^3)
+/// cost:   polynomial O((n + m) m^2) for m monomials; logistic and network 200 gradients; process O(points^3)
 Result<Regression> fit_regression(const RegressionSetting& setting, const CalibrationData& data,
                                   const RegressionOptions& options);
 

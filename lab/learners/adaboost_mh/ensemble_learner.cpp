@@ -222,11 +222,17 @@ Fitted best_ensemble(const Task& task, const Members& members) {
   return best;
 }
 
-std::string ensemble_summary(const Fitted& best, std::size_t classifiers) {
+std::string ensemble_summary(const Task& task, const Fitted& best, std::size_t classifiers) {
   std::string text = fmt::format(
       "calibrated-adaboost: {} members from {} classifiers; chosen on validation: {} rounds, c = {:g}, "
       "NDCG@10 {:g}\n",
       best.members.size(), classifiers, best.rounds, best.chosen.c, best.chosen.quality);
+  const std::size_t left_out = all_regressions().size() - regressions_of(task.grades.size()).size();
+  if (left_out > 0 && task.options.calibration.kinds != CalibrationKinds::sigmoids)
+    text += fmt::format(
+        "the {} polynomials of highest degree are left out, each of more than {} monomials of {} "
+        "grades' votes\n",
+        left_out, kMostMonomials, task.grades.size());
   if (best.constant > 0)
     text += fmt::format("{} of {} calibrations had constant votes to fit and fell back to the mean gain\n",
                         best.constant, best.fitted);
@@ -241,7 +247,7 @@ TrainingResult result_of(const Task& task, Members members, Fitted best) {
   for (Source& source : members.sources)
     if (source.classifier.rounds.size() > best.rounds) source.classifier.rounds.resize(best.rounds);
   TrainingResult result;
-  result.summary = ensemble_summary(best, members.sources.size());
+  result.summary = ensemble_summary(task, best, members.sources.size());
   result.model.learner = "calibrated-adaboost";
   result.model.features = task.request->train->matrix.features();
   result.model.training = JsonObject{{"rounds", best.rounds},

@@ -8,6 +8,7 @@
 #include "fusion/model/votes/vote_rankers.h"
 #include "lab/learners/adaboost_mh/boost.h"
 #include "lab/learners/adaboost_mh/training_data.h"
+#include "lab/learners/common/training.h"
 
 namespace metafuse::lab::adaboost_mh {
 
@@ -43,25 +44,39 @@ void declare_options(OptionTable& table, Options& options) {
 
 Result<Options> options_of(const TrainingRequest& request) {
   TRY(const auto options, read_options<Options>(request.options));
-  if (options.base != Options::Base::tree && request.options.contains("leaves"))
-    return fail(Code::usage, "--leaves needs --base tree; leave it out");
-  if (options.base != Options::Base::product && request.options.contains("terms"))
-    return fail(Code::usage, "--terms needs --base product; leave it out");
+  TRY_VOID(
+      refuse_unread(request.options, {{"leaves", options.base == Options::Base::tree, "--base tree"},
+                                      {"terms", options.base == Options::Base::product, "--base product"}}));
   return options;
 }
 
+/// The digests of the documents that a model was trained on.
+JsonObject data_of(const TrainingSet& set) {
+  JsonObject data;
+  for (const auto& [part, digest] : fusion::fingerprint(set)) data[part] = digest;
+  return data;
+}
+
 /// The classifier to continue from, if there is one.
-Result<std::optional<MhRanker>> start_of(const TrainingRequest& request, const GradedCuts& graded) {
+Result<std::optional<MhRanker>> start_of(const TrainingRequest& request, const Options& options,
+                                         const GradedCuts& graded) {
   if (request.resume == nullptr) return std::optional<MhRanker>();
   const JsonObject body = request.resume->ranker->body();
   if (!body.contains("rounds"))
     return fail(Code::usage, "--resume: that model was trained by the learner " + request.resume->learner +
                                  ", not adaboost-mh");
   TRY(auto ranker, fusion::votes::read_ranker(body, request.resume->features));
-  if (ranker.graded() != graded)
+  const JsonObject& record = request.resume->training;
+  const Json* const data = record.if_contains("data");  // models of earlier versions have none
+  if (ranker.graded() != graded || (data != nullptr && *data != data_of(*request.train)))
     return fail(Code::bad_data,
                 "--resume: the model was trained on other documents; boosting continues only on the "
                 "same ones");
+  const Json* const base = record.if_contains("base");
+  if (base != nullptr && *base != Json(options.setting().name()))
+    return fail(Code::usage, fmt::format("--resume: the model's base classifier is {}, not {}; give the same "
+                                         "--base, --leaves and --terms",
+                                         to_text(*base), options.setting().name()));
   return std::optional(std::move(ranker));
 }
 
@@ -97,7 +112,7 @@ Result<TrainingResult> train(const TrainingRequest& request) {
   TRY(const auto documents, graded_documents(*request.train, graded.grades));
   const CodedFeatures coded(documents.matrix, ThresholdOptions{options.max_thresholds});
   graded.table = cut_table(coded);
-  TRY(const auto start, start_of(request, graded));
+  TRY(const auto start, start_of(request, options, graded));
   const CodedRows rows(documents.matrix, graded.table);
   const BoostStart from{start ? &start->classifier() : nullptr, &rows};
   BoostRun run = boost(
@@ -115,7 +130,8 @@ Result<TrainingResult> train(const TrainingRequest& request) {
   result.model.training = JsonObject{{"base", options.setting().name()},
                                      {"rounds", run.rounds.size()},
                                      {"stopped", run.stop_reason},
-                                     {"documents", documents.classes.size()}};
+                                     {"documents", documents.classes.size()},
+                                     {"data", data_of(*request.train)}};
   result.model.ranker = std::make_shared<MhRanker>(std::move(graded), std::move(run.classifier));
   return result;
 }

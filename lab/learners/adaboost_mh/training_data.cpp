@@ -18,9 +18,9 @@ Result<std::vector<double>> class_grades(const TrainingSet& set) {
   if (!grades) return grades;
   if (grades->size() > 20 || grades->back() > 40.0)
     return fail(Code::bad_data,
-                std::to_string(grades->size()) + " grades up to " +
-                    std::to_string(static_cast<int>(grades->back())) +
-                    "; AdaBoost.MH allows at most 20 classes and grades up to 40: map them to fewer");
+                fmt::format("{} grades up to {:g}; AdaBoost.MH allows at most 20 classes and grades up to "
+                            "40: map them to fewer",
+                            grades->size(), grades->back()));
   return grades;
 }
 

@@ -89,6 +89,35 @@ TEST_CASE("A model resumed to fewer or more rounds equals training that many rou
         std::string::npos);
 }
 
+TEST_CASE("Boosting continues only on the same grades and with the same base classifier",
+          "[fusion][adaboost_mh]") {
+  const TrainingSet set = graded_set(3);
+  const auto first = train("adaboost-mh", set, {{"rounds", "5"}, {"leaves", "4"}});
+  REQUIRE(first.has_value());
+  TrainingSet exchanged = set;
+  for (double& grade : exchanged.grades) grade = 2.0 - grade;
+  const auto other = train("adaboost-mh", exchanged, {{"rounds", "6"}, {"leaves", "4"}}, 1, &first->model);
+  REQUIRE(!other.has_value());
+  CHECK(other.error().text.find("other documents") != std::string::npos);
+  const auto product = train("adaboost-mh", set, {{"rounds", "6"}, {"base", "product"}}, 1, &first->model);
+  REQUIRE(!product.has_value());
+  CHECK(product.error().code == Code::usage);
+  CHECK(product.error().text.find("tree 4") != std::string::npos);
+}
+
+TEST_CASE("Polynomials of many grades' votes are left out of an ensemble, which says so",
+          "[fusion][adaboost_mh]") {
+  Random random(31);
+  TrainingSet set = graded_set(15);
+  for (double& grade : set.grades) grade = static_cast<double>(random.below(14));
+  const auto result = train("calibrated-adaboost", set,
+                            {{"leaves", "3"}, {"terms", "none"}, {"rounds", "5"}, {"process-points", "20"}});
+  REQUIRE(result.has_value());
+  CHECK(result->summary.find("2 polynomials of highest degree are left out") != std::string::npos);
+  const auto& ranker = dynamic_cast<const metafuse::lab::adaboost_mh::EnsembleRanker&>(*result->model.ranker);
+  CHECK(ranker.members().size() == 13 - 2);
+}
+
 TEST_CASE("The calibrated ensemble orders unseen documents with any threads and from its file",
           "[fusion][adaboost_mh]") {
   const TrainingSet set = graded_set(5);
@@ -154,6 +183,9 @@ TEST_CASE("Bad options and sets are refused by name", "[fusion][adaboost_mh]") {
   TrainingSet one_class = graded_set(12);
   std::fill(one_class.grades.begin(), one_class.grades.end(), 1.0);
   CHECK(train("adaboost-mh", one_class, {}).error().code == Code::bad_data);
+  TrainingSet huge = graded_set(12);
+  for (double& grade : huge.grades) grade = grade > 1.0 ? 1e10 : 0.0;
+  CHECK(train("adaboost-mh", huge, {}).error().text.find("2 grades up to 1e+10;") == 0);
   // A grade that is missing between others is still a class, without documents.
   TrainingSet gap = graded_set(13);
   for (double& grade : gap.grades) grade = grade == 1.0 ? 0.0 : grade;
