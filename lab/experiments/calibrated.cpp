@@ -214,8 +214,8 @@ std::string table_of(const DataSet& set, const SetResult& result) {
 }
 
 /// Fig. 3.
-std::string diversity_of(const SetResult& result) {
-  Table table{{{"p, CPC against CPC"}}};
+Table diversity_of(const DataSet& set, const SetResult& result) {
+  Table table{{{set.name + ": p, CPC against CPC"}}};
   for (const auto target : kSigmoidTargets) table.rows[0].emplace_back(name_of(target));
   for (std::size_t a = 0; a < kTargets; ++a) {
     std::vector<std::string> row = {std::string(name_of(kSigmoidTargets[a]))};
@@ -223,7 +223,7 @@ std::string diversity_of(const SetResult& result) {
       row.push_back(a < b ? fixed(fisher(result.p[a][b]), 4) : a == b ? "1" : "");
     table.add(std::move(row));
   }
-  return table.text();
+  return table;
 }
 
 /// The published sheets that fig. 2 draws, judged at every k.
@@ -245,7 +245,9 @@ void compare_with_sheets(const SetResult& result, const PublishedNdcg& sheets,
 
 void describe(const DataSet& set, const SetResult& result, const PublishedNdcg& sheets, Report& report,
               JsonArray& json) {
-  report.text += table_of(set, result) + "\n" + diversity_of(result) + "\n";
+  report.text += table_of(set, result) + "\n";
+  report.add(diversity_of(set, result));
+  report.text += "\n";
   std::vector<evaluation::Curve> curves;
   for (const char* name : kRows) curves.push_back(curve_of(name, result.methods.at(name).ndcg));
   if (set.name == "OHSUMED") compare_with_sheets(result, sheets, curves, report);

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <functional>
 #include <initializer_list>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -103,6 +104,15 @@ struct Trial {
     return train(method, set, request);
   }
   Result<fusion::Model> learn(const Method& method) const { return learn(method, train_set); }
+  /// Nothing if the learner refuses the set: bad_data, or usage for weights that it has no use for.
+  /// errors: all others of the learner
+  Result<std::optional<fusion::Model>> learn_if_accepted(const Method& method,
+                                                         const fusion::TrainingSet& set) const {
+    auto model = learn(method, set);
+    if (model) return std::optional(std::move(*model));
+    if (model.error().code != Code::bad_data && model.error().code != Code::usage) return model.error();
+    return std::optional<fusion::Model>();
+  }
   /// The measure of each test query.
   std::vector<double> values(const fusion::Model& model) const {
     return values_of(queries, test_set, model.ranker->score(test_set.matrix), measure);

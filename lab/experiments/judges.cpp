@@ -139,9 +139,22 @@ Result<JudgedQueries> with_judgments(const IndexedDocuments& indexed, const std:
   return judged_runs(std::move(collection), seed);
 }
 
+Result<std::vector<Question>> read_questions(const std::string& path) {
+  TRY(const auto judged, service::read_judged_queries(path));
+  std::vector<Question> questions;
+  for (const auto& query : judged) {
+    const auto text = query.slots.slots.find("QUERY");
+    if (text == query.slots.slots.end())
+      return fail(Code::bad_data, path + ": the query " + query.id + " has no slot QUERY");
+    questions.push_back({query.id, text->second});
+  }
+  return questions;
+}
+
 Result<Collection> read_collection(const std::string& name, const ExperimentOptions& options) {
   const std::string path = options.data + "/text-collections/" + name;
   const std::string documents_file = collection_documents(options.data, name);
+  TRY(const auto questions, read_questions(path + "/judged.jsonl"));
   TRY(const auto folder, WorkFolder::make());
   fetchers::IndexOptions index;
   index.kinds = {fetchers::WordKind::stems, fetchers::WordKind::words, fetchers::WordKind::parts};
@@ -150,9 +163,6 @@ Result<Collection> read_collection(const std::string& name, const ExperimentOpti
   index.files.threads = options.threads;
   index.vectors.source = fetchers::VectorOptions::Source::lsi;
   TRY(const auto indexed, IndexedDocuments::make(documents_file, folder->path("index.db"), kFiles, index));
-  TRY(const auto judged, service::read_judged_queries(path + "/judged.jsonl"));
-  std::vector<Question> questions;
-  for (const auto& query : judged) questions.push_back({query.id, query.slots.slots.at("QUERY")});
   Collection out;
   TRY(out.queries, with_judgments(*indexed, questions, path + "/qrels", options.seed));
   TRY(const auto documents, read_documents(documents_file));
@@ -209,14 +219,17 @@ Result<Row> run_part(const Collection& collection, std::size_t part, std::uint64
   const Trial trial(queries, divided(queries.part_of, part), "map", seed);
   const fusion::TrainingSet& people = trial.train_set;
   TRY(const auto untrained, trial.learn({"reciprocal-ranks"}));
-  const auto value = [&](const fusion::TrainingSet& set) {
-    const auto model = trial.learn({"auto"}, set);
+  const auto value = [&](const fusion::TrainingSet& set) -> Result<double> {
+    TRY(const auto model, trial.learn_if_accepted({"auto"}, set));
     return trial.value(model ? *model : untrained);
   };
   const Random random = Random(seed).split(part);
   const auto wrong = graded_by_model(people, kWrongShare, random);
-  return Row{trial.value(untrained), value(graded_by_model(people, 0.0, random)), value(wrong),
-             value(calibrated(wrong, people, random.split(1))), trial.value(collection.of_known_items)};
+  TRY(const double of_right, value(graded_by_model(people, 0.0, random)));
+  TRY(const double of_wrong, value(wrong));
+  TRY(const double of_calibrated, value(calibrated(wrong, people, random.split(1))));
+  return Row{trial.value(untrained), of_right, of_wrong, of_calibrated,
+             trial.value(collection.of_known_items)};
 }
 
 /// The share of what right grades gain that the model's lose; 0 where right grades gain nothing.

@@ -57,7 +57,7 @@ Result<std::vector<double>> run_part(const JudgedQueries& queries, std::size_t p
   for (std::size_t s = 0; s < kShares.size(); ++s) {
     const auto noisy = turned(trial.train_set, kShares[s], Random(seed).split(10 * part + s));
     for (const Method& method : kMethods) {
-      const auto model = trial.learn(method, noisy);
+      TRY(const auto model, trial.learn_if_accepted(method, noisy));
       out.push_back(model ? trial.value(*model) : std::numeric_limits<double>::quiet_NaN());
     }
   }

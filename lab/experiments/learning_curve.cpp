@@ -62,11 +62,12 @@ Result<Outcome> run_draw(const JudgedQueries& queries, Division draw, std::uint6
   Outcome out;
   for (const Method& method : kMethods) {
     const double begin = seconds_of_thread();
-    const auto model = trial.learn(method);
+    TRY(const auto model, trial.learn_if_accepted(method, trial.train_set));
     out.seconds.push_back(seconds_of_thread() - begin);
+    if (!model && (out.values.empty() || method.name == "auto"))
+      return fail(Code::bad_data, method.name + " refuses a set of few judged queries");
     // Without a crucial pair there is nothing to learn from; the result is then that of RRF.
     out.values.push_back(model ? trial.value(*model) : out.values.front());
-    if (!model && &method == &kMethods[kAuto]) return model.error();
   }
   return out;
 }

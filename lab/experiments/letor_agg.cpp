@@ -1,7 +1,7 @@
 // Fusion on MQ2007-agg and MQ2008-agg over the five official folds: RankBoost, its bagged form and monotone
 // trees against RRF, CombMNZ, Borda and SearXNG's formula, and against the runs in options.peer_runs.
 // Validation parts choose one configuration of ours for both sets, the number of rounds for each set, and the
-// peer's configuration; only then are the test parts read, once.
+// peer's configuration. Every part validates one fold and tests another, so no choice is blind.
 #include "lab/experiments/letor_agg.h"
 
 #include <algorithm>

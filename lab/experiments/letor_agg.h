@@ -11,8 +11,8 @@
 #include "lab/experiments/experiment.h"
 #include "lab/experiments/trials.h"
 
-/// Fusion on LETOR's rank aggregation sets: the choices made on validation parts before any test part
-/// is read.
+/// Fusion on LETOR's rank aggregation sets: the choices made on validation parts, each the test part of
+/// another fold.
 namespace metafuse::lab::experiments::letor_agg {
 
 inline constexpr std::array kSets = {"MQ2008-agg", "MQ2007-agg"};

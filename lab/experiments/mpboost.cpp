@@ -136,7 +136,7 @@ Result<Outcome> compare(std::string name, const std::vector<Split>& folds, const
                         const ExperimentOptions& options) {
   Outcome outcome;
   outcome.name = std::move(name);
-  outcome.ndcg.title = outcome.name + ": NDCG@";
+  outcome.ndcg.title = fmt::format("{}, mean over {} splits: NDCG@", outcome.name, folds.size());
   for (std::size_t k = 1; k <= kDepth; ++k) outcome.ndcg.columns.push_back(std::to_string(k));
   TRY(const auto trials, run_all(kForms.size() * folds.size(), options, [&](std::size_t i) {
         return best_trial(folds[i % folds.size()], kForms[i / folds.size()], options);
@@ -303,9 +303,8 @@ Result<std::vector<Split>> mslr_folds(const ExperimentOptions& options) {
 
 Result<Report> run_mpboost(const ExperimentOptions& options) {
   using namespace mpboost;
-  Report report{
-      fmt::format("Mean over {} folds; parameter and rounds (up to {}) chosen by NDCG@5 on validation.\n\n",
-                  options.is_quick() ? 1 : kFifths, rounds_for(options))};
+  Report report{fmt::format("Parameter and rounds (up to {}) chosen by NDCG@5 on validation.\n\n",
+                            rounds_for(options))};
   TRY(const auto published, read_published_ndcg(options.data + "/letor3-baselines/OHSUMED.csv"));
   TRY(const auto ohsumed, ohsumed_folds(options));
   TRY(const auto first, compare("OHSUMED", ohsumed, published, options));

@@ -149,6 +149,18 @@ TEST_CASE("A user whose ratings leave a part without feedback is skipped", "[exp
   CHECK(metafuse::lab::experiments::rankboost_plus::split_documents(set, Random(1)).size() <= 5);
 }
 
+TEST_CASE("Judged queries without their slot are named", "[experiments][bad_input]") {
+  const test::TemporaryFolder folder;
+  metafuse::lab::experiments::ExperimentOptions options;
+  options.data = folder.path("data");
+  folder.write("data/text-collections/cacm/judged.jsonl",
+               R"({"id":"q7","slots":{"WORDS":"a b"},"relevant":[]})");
+  const auto table = metafuse::lab::experiments::find_experiment("judges")->run(options);
+  REQUIRE(!table.has_value());
+  CHECK(table.error().code == Code::bad_data);
+  CHECK(table.error().text.find("judged.jsonl: the query q7 has no slot QUERY") != std::string::npos);
+}
+
 TEST_CASE("Every experiment names the data that is missing", "[experiments][bad_input]") {
   const test::TemporaryFolder folder;
   for (const auto& experiment : metafuse::lab::experiments::experiments()) {
