@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "fusion/data/thresholds.h"
+#include "fusion/learners/common/feedback_grades.h"
 #include "fusion/learners/common/options.h"
 #include "fusion/learners/common/rounds.h"
 #include "lab/learners/common/training.h"
@@ -119,12 +120,31 @@ struct Candidates {
   std::size_t pair_count = 0;
 };
 
+Error too_little_memory(const Options& options) {
+  return fail(
+      Code::bad_data,
+      fmt::format("training needs more than the {} MB allowed; raise --memory or train on fewer queries",
+                  options.memory_mb));
+}
+
+/// RankBoost's feedback, if its tables fit: they hold a few numbers for any two grades of a query.
+Result<rankboost::Feedback> feedback_of(const TrainingSet& set, const Options& options) {
+  constexpr std::size_t kCellBytes = 24;
+  std::size_t cells = 0;
+  for (const QueryRange& query : set.queries) {
+    const std::size_t grades = grades_of(set, query).size();
+    cells += grades * grades;
+  }
+  if (cells * kCellBytes > options.memory_mb * kMegabyte) return too_little_memory(options);
+  return rankboost::make_feedback(set);
+}
+
 Result<Candidates> make_candidates(const TrainingSet& set, const Options& options) {
   PairRows pairs;
   rankboost::Feedback feedback;
   PairCounts counts;
   if (options.boost.form == Form::pair_free) {
-    TRY(feedback, rankboost::make_feedback(set));
+    TRY(feedback, feedback_of(set, options));
     counts.pairs = static_cast<std::size_t>(feedback.crucial_pairs);
   } else {
     TRY(pairs, pair_rows(set, options.memory_mb * kMegabyte));
@@ -132,11 +152,7 @@ Result<Candidates> make_candidates(const TrainingSet& set, const Options& option
   }
   CodedFeatures coded(set.matrix, ThresholdOptions{ThresholdOptions::kAll});
   const std::size_t thresholds = affordable_thresholds(options, coded, counts);
-  if (thresholds == 0)
-    return fail(Code::bad_data,
-                fmt::format("training needs more than the {} MB allowed; raise --memory or train on fewer "
-                            "queries",
-                            options.memory_mb));
+  if (thresholds == 0) return too_little_memory(options);
   StumpTable stumps(coded, thresholds, Random(options.boost.seed).split(1));
   return Candidates{std::move(pairs),  std::move(feedback), std::move(coded),
                     std::move(stumps), thresholds,          counts.pairs};

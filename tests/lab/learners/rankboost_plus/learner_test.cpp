@@ -136,7 +136,8 @@ TEST_CASE("Learner rankboost-plus refuses pairs that do not fit, before they are
       set.in_feedback.push_back(1);
       set.documents.push_back({});
     }
-    for (const char* form : {"rb-c", "plus-optimal"}) {
+    for (const std::string form : {"rb-c", "plus-optimal", "pair-free"}) {
+      if (form == "pair-free" && grades == 2) continue;  // needs a table of grades only
       CAPTURE(documents, form);
       const auto result = train_with(set, {{"form", form}, {"memory", "16"}});
       REQUIRE(!result.has_value());
