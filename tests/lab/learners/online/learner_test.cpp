@@ -236,11 +236,17 @@ TEST_CASE("A document that would make weights overflow is refused and changes no
 }
 
 TEST_CASE("Training on values that the kernel makes overflow is refused as bad data", "[fusion][online]") {
-  TrainingSet set = small_set(19);
-  set.matrix.set(0, 0, 1e99);
+  TrainingSetBuilder builder;
+  for (int d = 0; d < 6; ++d) {
+    const std::string document = "d" + std::to_string(d);
+    const std::vector<Cell> cells = {{0, d == 0 ? 1e99 : 0.1 * d}, {1, 0.5}};
+    builder.add({"q", document, static_cast<double>(d % 3), true, cells});
+  }
+  const auto set = builder.finish({{"1"}, {"2"}}, {});
+  REQUIRE(set.has_value());
   for (const char* name : kNames) {
     INFO(name);
-    const auto result = train(name, set, {{"kernel", "polynomial"}, {"degree", "5"}, {"scale", "none"}});
+    const auto result = train(name, *set, {{"kernel", "polynomial"}, {"degree", "5"}, {"scale", "none"}});
     REQUIRE(!result.has_value());
     CHECK(result.error().code == Code::bad_data);
   }
