@@ -106,19 +106,23 @@ const JudgedQuery* find_judged(const std::vector<JudgedQuery>& queries, std::str
 
 Result<JudgingState> judging_state(Store& store, std::string_view domain, std::string_view judge) {
   TRY(const auto judged, store.judgments.queries(domain));
-  TRY(auto asked, store.searches.asked_queries(domain, kMaxQueued));
+  TRY(auto asked, store.searches.asked_queries(domain, kMaxQueued + 1, judge));
   JudgingState state;
   state.pairs = judge_pairs(judged);
+  state.has_more = asked.size() > kMaxQueued;
+  if (state.has_more) asked.pop_back();
   for (SearchedQuery& query : asked) {
     if (query.slots.slots.empty()) continue;
     const JudgedQuery* known = find_judged(judged, query.query);
     state.queries.push_back(queued(std::move(query), known, judge));
     state.judged += state.queries.back().own_documents > 0 ? 1 : 0;
   }
-  std::stable_sort(state.queries.begin(), state.queries.end(),
-                   [](const QueuedQuery& a, const QueuedQuery& b) {
-                     return (a.own_documents == 0) > (b.own_documents == 0);
-                   });
+  if (state.has_more)
+    state.judged =
+        static_cast<std::size_t>(std::count_if(judged.begin(), judged.end(), [&](const JudgedQuery& query) {
+          return std::any_of(query.judgments.begin(), query.judgments.end(),
+                             [&](const StoredJudgment& one) { return one.judge == judge; });
+        }));
   return state;
 }
 

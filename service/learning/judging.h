@@ -56,9 +56,10 @@ struct JudgePair {
 
 /// The state of a domain's judging, as one judge sees it.
 struct JudgingState {
-  /// Queries that this judge has not graded first; in each part the most asked first.
+  /// Queries that this judge has not graded first; in each part the most asked first. At most kMaxQueued.
   std::vector<QueuedQuery> queries;
-  std::size_t judged = 0;        ///< how many of the queries this judge graded
+  bool has_more = false;         ///< the domain has further queries
+  std::size_t judged = 0;        ///< how many of the queries this judge graded; with has_more, of all queries
   std::vector<JudgePair> pairs;  ///< sorted by names; without pairs that graded no common document
 };
 

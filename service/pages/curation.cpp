@@ -31,8 +31,8 @@ constexpr std::string_view kForget = "forget-";
 
 struct CurationPageState : FormState {
   Curation curation;
-  std::string query;      ///< what was typed; stays after an action, for the query's next result
-  CuratedResult refused;  ///< what was typed, if the action failed
+  std::string query;        ///< what was typed; stays after an action, for the query's next result
+  CuratedResult undecided;  ///< what was typed, if nothing was decided about it
   std::optional<std::string> typed_synonyms;  ///< what was sent and not saved
   std::string typed_from;                     ///< the tag of the synonyms that typed_synonyms began as
   bool shows_saved_synonyms = false;  ///< beside those typed, because somebody else saved them meanwhile
@@ -101,9 +101,9 @@ std::string curation_page(const Exchange& exchange, const LoadedDomain& domain,
   if (form == nullptr) return render_page("curation", view);
   View& inside = *form;
   inside.set("TYPED_QUERY", state.query)
-      .set("TYPED_URL", state.refused.url)
-      .set("TYPED_TITLE", state.refused.title)
-      .set("TYPED_SNIPPET", state.refused.snippet)
+      .set("TYPED_URL", state.undecided.url)
+      .set("TYPED_TITLE", state.undecided.title)
+      .set("TYPED_SNIPPET", state.undecided.snippet)
       .set("DECISIONS_TAG", decisions_tag(state.curation))
       .set("SYNONYMS_TAG", state.typed_synonyms ? state.typed_from : synonyms_tag(state.curation.synonyms))
       .set("SYNONYMS", state.typed_synonyms ? *state.typed_synonyms : synonyms_text(state.curation.synonyms))
@@ -183,6 +183,8 @@ std::string apply_action(const Fields& form, Curation& curation) {
 OrRefusal<void> check_form(const Fields& form, const Curation& now, CurationPageState& state) {
   const std::string action = form_value(form, "action");
   if (action == "show") return {};
+  if (action == "choose")  // Enter in a box presses the form's first button
+    return refusal(422, "Nothing was done: press Pin first, Hide or Add.");
   if (action != "synonyms") {
     if (form_value(form, "decisions_tag") == decisions_tag(now)) return {};
     return refusal(
@@ -243,10 +245,11 @@ Answered handle_curation_form(Reloader& reloader, Records& records, const Exchan
     stored.text = *std::move(saved);
   } else {
     state.wrong = saved.error().text;
-    state.refused = {form_value(exchange.form, "url"), form_value(exchange.form, "title"),
-                     form_value(exchange.form, "snippet")};
     status = saved.error().status;
   }
+  if (status != 200 || form_value(exchange.form, "action") == "show")
+    state.undecided = {form_value(exchange.form, "url"), form_value(exchange.form, "title"),
+                       form_value(exchange.form, "snippet")};
   TRY(state.curation, parse_curation(stored.text, exchange.snapshot->config.tracking));
   TRY(const auto versions, records.store->templates.all(curation_name(name)));
   state.versions = versions.size();

@@ -5,6 +5,7 @@
 #include "core/deadline.h"
 #include "service/http/exchange.h"
 #include "service/learning/records.h"
+#include "service/pages/page.h"
 
 namespace metafuse::service {
 
@@ -22,8 +23,8 @@ Answered handle_post_search(Finder& finder, PictureReader& pictures, const Clock
                             const Exchange& exchange);
 HttpResponse handle_template_list(const Exchange& exchange);
 Answered handle_template_editor(Records& records, const Exchange& exchange);
-Answered handle_template_form(Reloader& reloader, Records& records, Gate& gate, const Clock& clock, Log& log,
-                              const Exchange& exchange);
+Answered handle_template_form(Reloader& reloader, Records& records, Gate& gate, PictureReader& pictures,
+                              const Clock& clock, Log& log, const Exchange& exchange);
 Answered handle_evaluation_page(Records& records, Metrics& metrics, Log& log, const Exchange& exchange);
 HttpResponse handle_engine_page(const Exchange& exchange);
 HttpResponse handle_engine_form(Operations& operations, const Exchange& exchange);
@@ -59,7 +60,7 @@ Answered first_domain_page(const Records& records, const Exchange& exchange, con
 
 /// The domain of a form, or the answer to a form that is refused.
 ///
-/// in: state - what a refused form's page keeps of the form
+/// in: state - what a refused form's page keeps of the form, beside what can be sent again with another key
 template <class State, class Draw>
 boost::system::result<const LoadedDomain*, Answered> domain_of_form(const Records& records,
                                                                     const Exchange& exchange,
@@ -70,6 +71,7 @@ boost::system::result<const LoadedDomain*, Answered> domain_of_form(const Record
   if (domain == nullptr || records.store == nullptr) return first_domain_page<State>(records, exchange, draw);
   if (!exchange.refused_action) return domain;
   state.wrong = exchange.refused_action->text;
+  if constexpr (requires { state.unsaved; }) state.unsaved = without_key(exchange.form);
   return Answered(html_response(draw(exchange, *domain, state), exchange.refused_action->status));
 }
 

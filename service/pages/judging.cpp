@@ -14,6 +14,7 @@
 #include "service/pages/judging_page.h"
 #include "service/pages/page.h"
 #include "service/search/picture_reader.h"
+#include "service/search/search_requests.h"
 
 // /judge: the page on which results are judged.
 
@@ -62,6 +63,7 @@ class JudgeForm {
     state_.is_signed_in = true;
     state_.pool = pool_of(field("pool"));
     state_.typed_query = field("text");
+    state_.typed_slots = slots_in(by_.exchange.form);
     state_.typed_file = field("file");
     const std::string action = field("action");
     if (action == "export-qrels" || action == "export-lines") return file(action);
@@ -69,8 +71,8 @@ class JudgeForm {
     if (action == "import") import();
     if (!read_state()) return page();
     if (!state_.wrong.empty()) return page();
-    if (action == "next" && !field("text").empty())
-      open_text(field("text"));
+    if (action == "next" && !(state_.typed_query.empty() && state_.typed_slots.slots.empty()))
+      open_typed();
     else if (action == "next" || action == "save-next" || action == "skip")
       open(next_query(state_.state, field("after")));
     else if (action.starts_with(kJudgeOne))
@@ -133,6 +135,21 @@ class JudgeForm {
   }
 
   void save() {
+    save_grades();
+    if (status_ != 200) state_.unsaved = fields_of_grades();
+  }
+
+  /// What can be sent again if the grades were not saved.
+  Fields fields_of_grades() const {
+    Fields out = without_key(by_.exchange.form);
+    std::erase_if(out, [](const auto& field) {
+      const std::string& one = field.first;
+      return one != "action" && one != "search" && one != "after" && !one.starts_with("g.");
+    });
+    return out;
+  }
+
+  void save_grades() {
     const auto grades = chosen_grades(by_.exchange.form);
     if (!grades) return refuse(grades.error().text);
     if (grades->empty()) return;
@@ -176,10 +193,10 @@ class JudgeForm {
         state_.state.queries.empty() ? "No query is waiting." : "You have judged every query here.";
   }
 
-  void open_text(const std::string& text) {
-    SearchRequest request = request_of(by_.domain, {}, state_.pool);
-    request.slots = {};
-    request.text = text;
+  void open_typed() {
+    SearchRequest request = request_of(by_.domain, state_.typed_slots, state_.pool);
+    request.slots = state_.typed_slots;
+    request.text = state_.typed_query;
     open_request(request);
   }
 

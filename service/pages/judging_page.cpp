@@ -44,9 +44,12 @@ void add_results(const ResultsToJudge& open, const JudgingPageState& state, cons
     View& item = view.add("RESULT");
     const std::string position = std::to_string(result.position);
     const Hit& hit = result.hit;
-    const std::string file = state.files.link(domain, hit.url);
     const ReadableAddress address = readable_address(hit.url);
-    item.set("LINK", file.empty() ? hit.url : file).set("TITLE", hit.title.empty() ? hit.url : hit.title);
+    item.set("TITLE", hit.title.empty() ? hit.url : hit.title);
+    if (const std::string target = target_of(state.files, domain, hit.url); !target.empty()) {
+      item.add("LINK").set("URL", target);
+      item.add("LINK_END");
+    }
     item.set("HOST_TEXT", address.host).set("PATH", address.path);
     item.set("SNIPPET", hit.snippet).set("POSITION", position);
     if (const std::string picture = state.pictures.link(PictureKind::thumbnail, picture_of(hit));
@@ -119,7 +122,8 @@ std::string judging_page(const Exchange& exchange, const LoadedDomain& domain,
   View* const form = add_form(state, name, view);
   if (form == nullptr) return render_page("judge", view);
   View& inside = *form;
-  inside.set("JUDGED", std::to_string(state.state.judged))
+  inside.add(state.state.has_more ? "MANY" : "PROGRESS")
+      .set("JUDGED", std::to_string(state.state.judged))
       .set("ALL", std::to_string(state.state.queries.size()));
   if (state.open) {
     View& kept = inside.add("KEPT");
@@ -131,6 +135,7 @@ std::string judging_page(const Exchange& exchange, const LoadedDomain& domain,
   add_story(state.story, inside);
   View& start = inside.add("START");
   add_pool_choices(state.pool, start);
+  add_other_slots(domain.domain, state.typed_slots, start);
   start.set("TYPED_QUERY", state.typed_query);
   add_queue(state.state, inside);
   add_agreement(state.state.pairs, inside);

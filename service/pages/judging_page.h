@@ -21,6 +21,7 @@ struct JudgingPageState : FormState {
   JudgedPool pool;
   std::optional<ResultsToJudge> open;  ///< the query being judged; nothing shows the queue
   std::string typed_query = {};        ///< what was typed and not opened
+  BaseQuery typed_slots = {};          ///< beside it
   std::string typed_file = {};         ///< what was typed and not imported
   FileLinks files = {};                ///< for results that are files
   PictureLinks pictures = {};          ///< for the pictures of results

@@ -17,6 +17,7 @@
 #include "service/http/head.h"
 #include "service/http/message.h"
 #include "service/pages/texts.h"
+#include "service/search/search_requests.h"
 
 namespace metafuse::service {
 namespace {
@@ -182,24 +183,71 @@ void add_tabs(const Exchange& exchange, const LoadedDomain& here, std::string_vi
   }
 }
 
-void add_slots_form(const LoadedDomain& domain, const BaseQuery& slots, View& page) {
-  if (domain.domain.slots.size() < 2) return;
+namespace {
+
+/// Adds the field of one slot, in the form that `name` is a field of.
+View& add_slot(const templates::Slot& slot, const std::string& name, const BaseQuery& slots, View& form) {
+  const auto given = slots.slots.find(slot.name);
+  const std::string value = given == slots.slots.end() ? std::string() : given->second;
+  View& item = form.add("SLOT");
+  item.set("SLOT_NAME", slot.name).set("LABEL", templates::label_of(slot)).set("MEANING", slot.description);
+  View& field = item.add(slot.values.empty() ? "FREE" : "CHOICE");
+  field.set("SLOT_NAME", slot.name).set("FIELD", name).set("VALUE", value);
+  if (slot.values.empty()) return field;
+  const auto add = [&](const std::string& choice) {
+    View& option = field.add("OPTION").set("TEXT", choice);
+    if (choice == value) option.add("SELECTED");
+  };
+  for (const std::string& choice : slot.values) add(choice);
+  const bool is_suggested = std::find(slot.values.begin(), slot.values.end(), value) != slot.values.end();
+  if (!value.empty() && !is_suggested) add(value);
+  return field;
+}
+
+std::string field_of(const templates::Slot& slot) {
+  return "slot." + slot.name;
+}
+
+}  // namespace
+
+View* add_slots_form(const LoadedDomain& domain, const BaseQuery& slots, View& page) {
+  if (domain.domain.slots.size() < 2) return nullptr;
   View& form = page.add("SLOTS");
   form.set("NAME", domain.domain.name);
+  const std::string_view plain = plain_slot(domain.domain);
   for (const templates::Slot& slot : domain.domain.slots) {
-    const auto given = slots.slots.find(slot.name);
-    const std::string value = given == slots.slots.end() ? std::string() : given->second;
-    View& item = form.add("SLOT");
-    item.set("SLOT_NAME", slot.name).set("LABEL", templates::label_of(slot)).set("MEANING", slot.description);
-    View& field = item.add(slot.values.empty() ? "FREE" : "CHOICE");
-    field.set("SLOT_NAME", slot.name).set("VALUE", value);
+    View& field = add_slot(slot, slot.name == plain ? "q" : field_of(slot), slots, form);
     if (slot.is_required) field.add("REQUIRED");
-    for (const std::string& choice : slot.values) {
-      View& option = field.add("OPTION");
-      option.set("TEXT", choice);
-      if (choice == value) option.add("SELECTED");
-    }
   }
+  return &form;
+}
+
+void add_other_slots(const templates::Domain& domain, const BaseQuery& slots, View& form) {
+  const std::string_view plain = plain_slot(domain);
+  for (const templates::Slot& slot : domain.slots)
+    if (slot.name != plain) add_slot(slot, field_of(slot), slots, form);
+}
+
+namespace {
+
+/// Adds what was sent with an action that failed, and the button that sends it again.
+void add_unsaved(const Fields& unsaved, View& view) {
+  const bool has_some = std::any_of(unsaved.begin(), unsaved.end(), [](const auto& field) {
+    return field.first != "action" && !field.second.empty();
+  });
+  if (!has_some) return;
+  View& retry = view.add("RETRY");
+  retry.set("ACTION", form_value(unsaved, "action"));
+  for (const auto& [name, value] : unsaved)
+    if (name != "action") retry.add("FIELD").set("NAME", name).set("VALUE", value);
+}
+
+}  // namespace
+
+Fields without_key(const Fields& form) {
+  Fields out = form;
+  std::erase_if(out, [](const auto& field) { return field.first == "key"; });
+  return out;
 }
 
 View* add_form(const FormState& state, const std::string& domain, View& page) {
@@ -211,9 +259,9 @@ View* add_form(const FormState& state, const std::string& domain, View& page) {
     return nullptr;
   }
   View& form = page.add("FORM").set("NAME", domain);
-  if (state.is_signed_in) return &form.add("INSIDE");
-  form.add("SIGN_IN");
-  return nullptr;
+  View& part = form.add(state.is_signed_in ? "INSIDE" : "SIGN_IN");
+  add_unsaved(state.unsaved, part);
+  return state.is_signed_in ? &part : nullptr;
 }
 
 std::string domain_list_page(const Exchange& exchange, std::string_view page, std::string_view title) {
@@ -347,10 +395,27 @@ std::string_view meaning_of(int status) {
   return status < 500 ? "error_request" : "error_server";
 }
 
+/// The form of a domain's slots, filled with what a refused search gave of them.
+void add_given_slots(const Exchange& exchange, std::string_view domain_name, const std::string& query,
+                     BaseQuery slots, View& page) {
+  const LoadedDomain* domain = exchange.find_domain(domain_name);
+  const bool is_secret = exchange.key == nullptr && exchange.snapshot->config.needs_key;
+  if (domain == nullptr || is_secret) return;
+  if (!query.empty()) slots.slots.emplace(plain_slot(domain->domain), query);
+  if (View* form = add_slots_form(*domain, slots, page)) form->add("UNFOLDED");
+}
+
 }  // namespace
 
 std::string error_page(const Exchange* exchange, int status, std::string_view text) {
-  View view = page_view(exchange, reason_of(status), "", "");
+  const bool is_search = exchange != nullptr && exchange->request.path == "/search";
+  const Fields fields = !is_search                        ? Fields()
+                        : exchange->request.query.empty() ? exchange->form
+                                                          : exchange->request.query;
+  const std::string query = form_value(fields, "q");
+  const std::string domain_name = form_value(fields, "domain");
+  View view = page_view(exchange, reason_of(status), query, domain_name);
+  if (is_search && status == 400) add_given_slots(*exchange, domain_name, query, slots_in(fields), view);
   view.set("MEANING", texts_in(view.language).raw(meaning_of(status)));
   view.set("STATUS", std::to_string(status)).set("REASON", reason_of(status)).set("TEXT", text);
   return render_page("error", view);

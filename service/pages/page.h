@@ -75,8 +75,14 @@ View page_view(const Exchange* exchange, std::string_view title, std::string_vie
 /// in: query - what the other tabs search for; empty: they lead to the domains' home pages
 void add_tabs(const Exchange& exchange, const LoadedDomain& here, std::string_view query, View& page);
 
-/// Adds the form of a domain's slots, filled with `slots`, if the domain has several.
-void add_slots_form(const LoadedDomain& domain, const BaseQuery& slots, View& page);
+/// Adds the form of a domain's slots, filled with `slots`, if the domain has several. The slot of plain
+/// queries is sent as `q`, so that what is typed there is read as in the search box.
+///
+/// out: the form; nullptr if the domain has one slot
+View* add_slots_form(const LoadedDomain& domain, const BaseQuery& slots, View& page);
+
+/// Adds fields for the slots that a form's box for the plain query does not fill.
+void add_other_slots(const templates::Domain& domain, const BaseQuery& slots, View& form);
 
 /// The outcome of a form's action, and whether its reader may use it.
 struct FormState {
@@ -84,12 +90,16 @@ struct FormState {
   bool is_signed_in = false;  ///< a key that may use the form was sent
   std::string done;           ///< message after an action that succeeded
   std::string wrong;          ///< message after an action that failed
+  Fields unsaved{};           ///< what was sent with it, to be sent again
 };
 
 /// Adds the messages and the form of a domain's operators or judges.
 ///
 /// out: the part inside the form; nullptr if the server has no store or the reader is not signed in
 View* add_form(const FormState& state, const std::string& domain, View& page);
+
+/// The fields of a form but for its key: those that a page holds hidden until they are sent again.
+Fields without_key(const Fields& form);
 
 /// A page on which the reader chooses one of the domains, for "judge_list" and "analytics_list".
 std::string domain_list_page(const Exchange& exchange, std::string_view page, std::string_view title);

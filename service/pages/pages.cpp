@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "core/digest.h"
+#include "core/url.h"
 #include "service/api/handlers.h"
 #include "service/base/metrics.h"
 #include "service/http/head.h"
@@ -76,7 +77,7 @@ HttpResponse handle_get_preferences(const Exchange& exchange) {
   PreferencesRequest page;
   if (set) page.offered = &offered;
   page.is_saved = exchange.request.parameter("saved").has_value();
-  const std::string site(exchange.request.parameter("site").value_or(""));
+  const std::string site = ascii_host(exchange.request.parameter("site").value_or(""));
   if (is_site(site)) page.site = site;
   std::string_view from = exchange.request.header("Referer");
   const std::string origin = exchange.origin();

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <map>
 #include <set>
-#include <span>
 #include <utility>
 
 #include <fmt/format.h>
@@ -12,6 +11,7 @@
 #include "service/base/addresses.h"
 #include "service/base/dates.h"
 #include "service/pages/result_text.h"
+#include "templates/typed_query.h"
 
 namespace metafuse::service {
 namespace {
@@ -33,26 +33,22 @@ std::string without_www(std::string host) {
   return host;
 }
 
-/// The results that are shown.
-std::span<const FusedResult> shown(const SearchAnswer& answer) {
-  return std::span(answer.results).first(answer.results.size() - answer.hidden);
-}
-
 bool has_condition(const SearchAnswer& answer, templates::Condition::Kind kind) {
   return std::any_of(answer.typed.conditions.begin(), answer.typed.conditions.end(),
                      [&](const templates::Condition& condition) { return condition.kind == kind; });
 }
 
 /// Links to the results of one engine, or of one list if there is only one engine, with their counts.
-FilterGroup list_filter(const SearchAnswer& answer, const SearchLinks& links, const Texts& texts) {
+FilterGroup list_filter(const VisibleResults& seen, const SearchLinks& links, const Texts& texts) {
+  const SearchAnswer& answer = seen.answer;
   std::set<std::string> engines;
   const std::size_t searched = answer.lists.size() - answer.second_stage;
   for (std::size_t i = 0; i < searched; ++i) engines.insert(answer.lists[i].query.engine);
   const bool has_engines = engines.size() > 1;
   Counts counts;
-  for (const FusedResult& result : shown(answer)) {
+  for (const std::size_t at : seen.positions) {
     std::set<std::string> names;
-    for (const Placement& place : result.placements) {
+    for (const Placement& place : answer.results[at].placements) {
       if (place.feature >= searched) continue;
       const ExpandedQuery& query = answer.lists[place.feature].query;
       names.insert(has_engines ? query.engine : query.feature_name());
@@ -66,18 +62,23 @@ FilterGroup list_filter(const SearchAnswer& answer, const SearchLinks& links, co
   return out;
 }
 
+/// Whether a text is read as one condition.
+bool is_condition(const std::string& text) {
+  const templates::TypedQuery typed = templates::parse_typed_query(text);
+  return typed.conditions.size() == 1 && typed.terms.empty();
+}
+
 /// Links that add a condition `field` + value to what was typed.
-FilterGroup typed_filter(std::string_view name, const Counts& counts, std::string_view field,
-                         const SearchAnswer& answer, const SearchLinks& links) {
+FilterGroup typed_filter(std::string_view name, const Counts& counts, const std::string& field,
+                         const VisibleResults& seen, const SearchLinks& links) {
   FilterGroup out{std::string(name), {}};
   for (const auto& [value, count] : most_frequent(counts))
-    if (count < shown(answer).size())
-      out.links.push_back(
-          {value, links.with("q", answer.typed.text + ' ' + std::string(field) + value), count});
+    if (count < seen.positions.size() && is_condition(field + value))
+      out.links.push_back({value, links.with("q", seen.answer.typed.text + ' ' + field + value), count});
   return out;
 }
 
-FilterGroup time_filter(const SearchAnswer& answer, const SearchLinks& links, const Texts& texts,
+FilterGroup time_filter(const VisibleResults& seen, const SearchLinks& links, const Texts& texts,
                         UnixTime now) {
   FilterGroup out{std::string(texts.raw("time")), {}};
   static constexpr std::pair<const char*, int> kSpans[] = {
@@ -86,13 +87,14 @@ FilterGroup time_filter(const SearchAnswer& answer, const SearchLinks& links, co
   for (const auto& [key, days] : kSpans) {
     const std::string since = iso_day(now - days * kSecondsPerDay);
     const auto count = static_cast<std::size_t>(
-        std::count_if(shown(answer).begin(), shown(answer).end(), [&](const FusedResult& result) {
-          return !result.hit.published.empty() && result.hit.published.substr(0, since.size()) >= since;
+        std::count_if(seen.positions.begin(), seen.positions.end(), [&](std::size_t at) {
+          const std::string& day = seen.answer.results[at].hit.published;
+          return !day.empty() && day.substr(0, since.size()) >= since;
         }));
-    if (count == before || count == shown(answer).size()) continue;
+    if (count == before || count == seen.positions.size()) continue;
     before = count;
     out.links.push_back(
-        {std::string(texts.raw(key)), links.with("q", answer.typed.text + " after:" + since), count});
+        {std::string(texts.raw(key)), links.with("q", seen.answer.typed.text + " after:" + since), count});
   }
   return out;
 }
@@ -149,23 +151,25 @@ std::vector<FilterLink> conditions_to_take_away(const SearchAnswer& answer,
   return out;
 }
 
-std::vector<FilterGroup> offered_filters(const SearchAnswer& answer, const SearchParameters& parameters,
+std::vector<FilterGroup> offered_filters(const VisibleResults& seen, const SearchParameters& parameters,
                                          const SearchLinks& links, const Texts& texts, UnixTime now) {
+  const SearchAnswer& answer = seen.answer;
   std::vector<FilterGroup> out;
   if (parameters.search.engines.empty() && parameters.search.lists.empty())
-    out.push_back(list_filter(answer, links, texts));
+    out.push_back(list_filter(seen, links, texts));
   if (!answer.typed.terms.empty()) {
     using Kind = templates::Condition::Kind;
     Counts sites, types;
-    for (const FusedResult& result : shown(answer)) {
-      if (const std::string host = without_www(host_of(result.hit.url)); !host.empty()) ++sites[host];
-      if (const std::string type = shown_file_type(result.hit.url); !type.empty()) ++types[type];
+    for (const std::size_t at : seen.positions) {
+      const std::string& url = answer.results[at].hit.url;
+      if (const std::string host = without_www(host_of(url)); !host.empty()) ++sites[host];
+      if (const std::string type = shown_file_type(url); !type.empty()) ++types[type];
     }
     if (!has_condition(answer, Kind::site))
-      out.push_back(typed_filter(texts.raw("site"), sites, "site:", answer, links));
-    if (!has_condition(answer, Kind::after)) out.push_back(time_filter(answer, links, texts, now));
+      out.push_back(typed_filter(texts.raw("site"), sites, "site:", seen, links));
+    if (!has_condition(answer, Kind::after)) out.push_back(time_filter(seen, links, texts, now));
     if (!has_condition(answer, Kind::file_type))
-      out.push_back(typed_filter(texts.raw("file_type"), types, "filetype:", answer, links));
+      out.push_back(typed_filter(texts.raw("file_type"), types, "filetype:", seen, links));
   }
   std::erase_if(out, [](const FilterGroup& group) { return group.links.empty(); });
   return out;

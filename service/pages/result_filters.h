@@ -49,11 +49,17 @@ std::vector<FilterLink> conditions_to_take_away(const SearchAnswer& answer,
                                                 const SearchParameters& parameters, const SearchLinks& links,
                                                 const Texts& texts);
 
-/// Narrower searches that the answer's own results suggest: by engine (by list if there is only one engine),
-/// site, time and file type. A group that would change nothing is left out.
+/// The results that a reader sees on all pages together.
+struct VisibleResults {
+  const SearchAnswer& answer;
+  std::vector<std::size_t> positions;  ///< as of seen_positions()
+};
+
+/// Narrower searches that the seen results suggest: by engine (by list if there is only one engine), site,
+/// time and file type. A group that would change nothing is left out, and so is a site that cannot be typed.
 ///
 /// cost: O(results x lists)
-std::vector<FilterGroup> offered_filters(const SearchAnswer& answer, const SearchParameters& parameters,
+std::vector<FilterGroup> offered_filters(const VisibleResults& seen, const SearchParameters& parameters,
                                          const SearchLinks& links, const Texts& texts, UnixTime now);
 
 }  // namespace metafuse::service

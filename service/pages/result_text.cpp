@@ -141,6 +141,10 @@ ReadableAddress readable_address(std::string_view url) {
   return out;
 }
 
+std::string target_of(const FileLinks& files, std::string_view domain, const std::string& url) {
+  return url.starts_with("file:") ? files.link(domain, url) : url;
+}
+
 std::string shown_file_type(std::string_view url) {
   static constexpr std::array<std::string_view, 30> kTypes = {
       "pdf", "ps",  "djvu", "epub", "doc", "docx", "odt", "rtf", "txt",  "md",

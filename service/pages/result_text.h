@@ -9,6 +9,7 @@
 #include <string_view>
 #include <vector>
 
+#include "service/base/signed_links.h"
 #include "service/base/word_match.h"
 #include "service/search/search_answer.h"
 
@@ -46,6 +47,9 @@ struct ReadableAddress {
 
 /// in: url - http, https or file; for any text without "://", `host` is the whole text
 ReadableAddress readable_address(std::string_view url);
+
+/// Where a result's link leads; empty for a file that cannot be opened from a page.
+std::string target_of(const FileLinks& files, std::string_view domain, const std::string& url);
 
 /// The file type that an address's ending names, such as "pdf" or "odt"; empty for web pages and
 /// unknown endings.

@@ -9,6 +9,7 @@
 #include "core/kind_text.h"
 #include "core/languages.h"
 #include "core/text.h"
+#include "core/url.h"
 #include "service/base/addresses.h"
 #include "service/pages/result_filters.h"
 #include "service/pages/result_lists.h"
@@ -47,11 +48,9 @@ struct PageWriter {
   bool has_closed_files = false;  ///< some result is a file that cannot be opened from the page
 };
 
-/// The link of a result's title; empty for a file that cannot be opened from the page. The file's path is
-/// shown below the title.
-std::string target_of(PageWriter& writer, const std::string& url) {
-  if (!url.starts_with("file:")) return url;
-  std::string link = writer.files.link(writer.answer.domain, url);
+/// The link of a result's title. The path of a file without one is shown below the title.
+std::string link_of(PageWriter& writer, const std::string& url) {
+  std::string link = target_of(writer.files, writer.answer.domain, url);
   writer.has_closed_files = writer.has_closed_files || link.empty();
   return link;
 }
@@ -99,7 +98,7 @@ void add_folded(PageWriter& writer, const std::vector<FoldedHit>& hits, std::str
     View& item = folded.add("HIT");
     item.set("T", cut_text(hits[i].title.empty() ? hits[i].url : hits[i].title, kTitleBytes));
     item.set("WHERE", address.host + address.path);
-    const std::string target = target_of(writer, hits[i].url);
+    const std::string target = link_of(writer, hits[i].url);
     if (target.empty()) continue;
     item.add("LINK").set("URL", target);
     item.add("LINK_END");
@@ -135,7 +134,7 @@ void add_result(PageWriter& writer, std::size_t at, View& page) {
   View& view = page.add("RESULT");
   const ReadableAddress address = readable_address(hit.url);
   view.set("HOST_TEXT", address.host).set("PATH", address.path);
-  const std::string target = target_of(writer, hit.url);
+  const std::string target = link_of(writer, hit.url);
   if (!target.empty()) {
     View& link = view.add("LINK");
     link.set("URL", target);
@@ -163,7 +162,7 @@ void add_result(PageWriter& writer, std::size_t at, View& page) {
     view.add("DECIDED").set("TEXT", decided);
   writer.lists.add_badges(writer.answer.results[at], view);
   writer.lists.add_reasons(at, view);
-  if (const std::string host = host_of(hit.url); !host.empty() && !hit.url.starts_with("file:"))
+  if (const std::string host = host_of(hit.url); is_site(ascii_host(host)) && !hit.url.starts_with("file:"))
     view.add("SITE").set("HOST", host);
 }
 
@@ -221,14 +220,15 @@ void add_suggestions(const SearchAnswer& answer, View& page) {
     suggestions.add("SUGGESTION").set("TEXT", answer.suggestions[i]).set("DOMAIN_NAME", answer.domain);
 }
 
-void add_narrowing(const SearchAnswer& answer, const PageRequest& request, const SearchLinks& links,
+void add_narrowing(const VisibleResults& seen, const PageRequest& request, const SearchLinks& links,
                    const Texts& texts, View& page) {
+  const SearchAnswer& answer = seen.answer;
   const auto active = conditions_to_take_away(answer, *request.parameters, links, texts);
   if (!active.empty()) {
     View& chips = page.add("CHIPS");
     for (const FilterLink& link : active) chips.add("CHIP").set("TEXT", link.text).set("URL", link.url);
   }
-  const auto offered = offered_filters(answer, *request.parameters, links, texts, request.now);
+  const auto offered = offered_filters(seen, *request.parameters, links, texts, request.now);
   if (offered.empty()) return;
   View& filters = page.add("FILTERS");
   for (const FilterGroup& group : offered) {
@@ -289,6 +289,16 @@ void add_nothing(const SearchAnswer& answer, const Texts& texts, View& page) {
   if (answer.typed.terms.size() > 1) advice.add("FEWER");
 }
 
+/// Says why a page has no results, if it is the first.
+void add_emptiness(const VisibleResults& seen, const PageRequest& request, const Texts& texts, View& page) {
+  const SearchAnswer& answer = seen.answer;
+  const std::size_t found = answer.results.size() - answer.hidden;
+  if (found == 0)
+    add_nothing(answer, texts, page);
+  else if (seen.positions.empty() && request.parameters->search.page == 1)
+    page.add("ALL_BLOCKED").set("COUNT", texts.counted("all_blocked", found));
+}
+
 /// The slots of an answer, with the plain query in the slot that it filled, for the form.
 BaseQuery slots_in_form(const LoadedDomain& domain, const SearchAnswer& answer) {
   BaseQuery slots = answer.slots;
@@ -302,20 +312,22 @@ View results_view(const Exchange& exchange, const SearchAnswer& answer, const Pa
   const LoadedDomain& domain = *exchange.snapshot->find_domain(answer.domain);
   const ShownResults& shown = *request.shown;
   const SearchLinks links(*request.fields);
-  View view = page_view(&exchange, answer.query, answer.query, answer.domain);
+  const VisibleResults seen{answer, seen_positions(answer, exchange.preferences.sites)};
+  View view =
+      page_view(&exchange, answer.query, request.typed.empty() ? answer.query : request.typed, answer.domain);
   const Texts& texts = texts_in(view.language);
   add_tabs(exchange, domain, answer.query, view);
   add_slots_form(domain, slots_in_form(domain, answer), view);
   view.set("SUMMARY", summary_of(domain, answer, request, texts))
       .set("HOW", how_found(domain, answer, texts));
   view.set("FIRST", std::to_string(shown.first + 1)).set("SEARCH_ID", shown.search_id);
-  view.set("BACK", links.here());
+  view.set("BACK", links.page(request.parameters->search.page));
   if (request.is_partial) view.add("ARRIVING");
-  add_narrowing(answer, request, links, texts, view);
+  add_narrowing(seen, request, links, texts, view);
   add_failures(answer, texts, view);
   add_suggestions(answer, view);
   add_correction(request, links, view);
-  if (answer.results.empty()) add_nothing(answer, texts, view);
+  add_emptiness(seen, request, texts, view);
   PageWriter writer{domain,
                     answer,
                     exchange.preferences,

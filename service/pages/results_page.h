@@ -17,7 +17,9 @@ namespace metafuse::service {
 struct PageRequest {
   const SearchParameters* parameters = nullptr;
   const ShownResults* shown = nullptr;
-  const Fields* fields = nullptr;  ///< of the request, for links to other pages of the same search
+  /// Of the request, for links to other pages of the same search, with fields instead of marks in q.
+  const Fields* fields = nullptr;
+  std::string_view typed = {};  ///< the query with its marks, if it has some
   UnixTime now = 0;
   PictureLinks pictures = {};
   FileLinks files = {};

@@ -83,6 +83,15 @@ Fields with_preferences(Fields fields, const Preferences& preferences) {
   return fields;
 }
 
+/// The fields with others in the place of those of the same name.
+Fields with_fields(Fields fields, const Fields& others) {
+  for (const auto& [name, value] : others) {
+    std::erase_if(fields, [&](const auto& field) { return field.first == name; });
+    fields.emplace_back(name, value);
+  }
+  return fields;
+}
+
 /// What answers a search besides its exchange.
 struct PageTools {
   Finder& finder;
@@ -149,7 +158,9 @@ HttpResponse search_fields(const PageTools& tools, const Exchange& exchange, con
   const std::optional<Exchange> plain = is_by_rrf ? std::optional(exchange.without_models()) : std::nullopt;
   const Exchange& asked = plain ? *plain : exchange;
   // a search that only compares two rankings must not be learned from, so it is not stored
-  PageRequest page{&*parameters, nullptr, &fields, tools.finder.unix_time()};
+  const Fields linked = with_fields(fields, parameters->instead_of_marks);
+  const std::string typed = parameters->instead_of_marks.empty() ? "" : form_value(fields, "q");
+  PageRequest page{&*parameters, nullptr, &linked, typed, tools.finder.unix_time()};
   page.pictures = tools.pictures.links();
   page.files = {page.pictures.secret, exchange.snapshot->config.files};
   SearchEvents events;
@@ -179,7 +190,7 @@ bool is_without_query(const Fields& fields) {
 bool is_without_words(const Fields& fields) {
   const std::string query = form_value(fields, "q");
   return dialect_for(fields) == Dialect::page && !query.empty() &&
-         templates::parse_typed_query(query).terms.empty();
+         query.size() <= templates::kMaxTypedBytes && templates::parse_typed_query(query).terms.empty();
 }
 
 /// The page for such a query. The box keeps what was typed.

@@ -4,6 +4,8 @@
 
 #include <fmt/format.h>
 
+#include "core/text.h"
+
 namespace metafuse::service {
 namespace {
 
@@ -23,7 +25,7 @@ constexpr std::size_t kMostRows = 60;
 constexpr std::size_t kNameLength = 26;
 
 std::string short_name(const std::string& name) {
-  return name.size() <= kNameLength ? name : name.substr(0, kNameLength - 1) + "…";
+  return name.size() <= kNameLength ? name : std::string(truncate_utf8(name, kNameLength - 1)) + "…";
 }
 
 std::string opened_rows(std::size_t rows, const std::string& title) {

@@ -7,6 +7,8 @@
 #include "service/pages/errors.h"
 #include "service/pages/handlers.h"
 #include "service/pages/template_page.h"
+#include "service/search/picture_reader.h"
+#include "service/search/search_requests.h"
 #include "service/search/template_editing.h"
 
 // /templates: the pages on which templates are edited, as plain HTML forms. Everybody may preview the file in
@@ -54,8 +56,10 @@ int show_preview(Gate& gate, const Clock& clock, const Exchange& exchange, const
     state.messages = line_messages(edited.error());
     return 422;
   }
+  state.edited = edited->domain;
   SearchRequest request;
   request.text = state.query;
+  request.slots = state.slots;
   auto preview = preview_templates(*exchange.snapshot, *edited, request);
   if (preview && is_live) {
     auto answer = search_live(gate, exchange, *edited, request, clock);
@@ -65,10 +69,11 @@ int show_preview(Gate& gate, const Clock& clock, const Exchange& exchange, const
     }
     preview->answer = std::move(*answer);
   }
-  if (preview)
-    state.preview = std::move(*preview);
-  else
+  if (!preview) {
     state.notice = preview.error().text;
+    return 422;
+  }
+  state.preview = std::move(*preview);
   return 200;
 }
 
@@ -108,6 +113,7 @@ int save(Reloader& reloader, Records& records, Log& log, const Exchange& exchang
 HttpResponse editor_response(int status, const Exchange& exchange, const LoadedDomain& domain,
                              TemplateEditorState state) {
   const std::size_t most_bytes = max_preview_answer(exchange.request.body.size());
+  state.is_refused = status != 200;
   std::string page = template_editor_page(exchange, domain, state);
   if (page.size() > most_bytes) {
     state.preview.reset();
@@ -129,13 +135,15 @@ Answered handle_template_editor(Records& records, const Exchange& exchange) {
   return html_response(template_editor_page(exchange, *domain, state_of(records, exchange, *domain)));
 }
 
-Answered handle_template_form(Reloader& reloader, Records& records, Gate& gate, const Clock& clock, Log& log,
-                              const Exchange& exchange) {
+Answered handle_template_form(Reloader& reloader, Records& records, Gate& gate, PictureReader& pictures,
+                              const Clock& clock, Log& log, const Exchange& exchange) {
   TRY(const LoadedDomain* domain, exchange.domain_in_path());
   TemplateEditorState state = state_of(records, exchange, *domain);
   state.text = with_unix_line_ends(form_value(exchange.form, "text"));
   state.etag = form_value(exchange.form, "etag");
   state.query = form_value(exchange.form, "query");
+  state.slots = slots_in(exchange.form);
+  state.files = {pictures.links().secret, exchange.snapshot->config.files};
   const std::string action = form_value(exchange.form, "action");
   const bool is_open_to_all =
       action != "live" && action != "save" && !action.starts_with("version") && state.text == domain->text;

@@ -4,6 +4,7 @@
 
 #include "service/base/dates.h"
 #include "service/pages/page.h"
+#include "service/pages/result_text.h"
 #include "service/search/reasons.h"
 
 namespace metafuse::service {
@@ -34,7 +35,7 @@ void add_source(const TemplateEditorState& state, const LineMessage& message, Vi
 }
 
 void add_messages(const TemplateEditorState& state, View& page) {
-  if (!state.notice.empty()) page.add("SAVE_NOTICE").set("TEXT", state.notice);
+  if (!state.notice.empty()) page.add(state.is_refused ? "REFUSED" : "SAVE_NOTICE").set("TEXT", state.notice);
   if (state.messages.empty()) return;
   View& messages = page.add("MESSAGES");
   for (const LineMessage& message : state.messages) {
@@ -44,20 +45,32 @@ void add_messages(const TemplateEditorState& state, View& page) {
   }
 }
 
-void add_live(const TemplatePreview& preview, View& view) {
-  if (!preview.answer) return;
+/// Adds a result with its address, as a link if a page can open it.
+View& add_hit(const Hit& hit, const FileLinks& files, const std::string& domain, std::string_view part,
+              View& page) {
+  View& view = page.add(part);
+  const ReadableAddress address = readable_address(hit.url);
+  view.set("TITLE", hit.title.empty() ? hit.url : hit.title).set("WHERE", address.host + address.path);
+  if (const std::string target = target_of(files, domain, hit.url); !target.empty()) {
+    view.add("LINK").set("URL", target);
+    view.add("LINK_END");
+  }
+  return view;
+}
+
+void add_live(const TemplateEditorState& state, const std::string& domain, View& view) {
+  if (!state.preview->answer) return;
   View& live = view.add("LIVE");
-  live.set("METHOD", preview.answer->fusion.method);
-  const auto& results = preview.answer->results;
+  live.set("METHOD", state.preview->answer->fusion.method);
+  const auto& results = state.preview->answer->results;
   for (std::size_t i = 0; i < std::min(results.size(), kMostResults); ++i)
-    live.add("FUSED")
-        .set("URL", results[i].hit.url)
-        .set("TITLE", results[i].hit.title.empty() ? results[i].hit.url : results[i].hit.title)
+    add_hit(results[i].hit, state.files, domain, "FUSED", live)
         .set("LISTS", std::to_string(results[i].placements.size()));
 }
 
 /// Adds the hits of an engine's list, or why it is missing.
-void add_list(const fetchers::FetchedList& list, View& row) {
+void add_list(const fetchers::FetchedList& list, const FileLinks& files, const std::string& domain,
+              View& row) {
   const std::vector<Hit>& hits = list.list.hits;
   if (list.has_failed() || hits.empty()) {
     row.set("FOUND", list.has_failed() ? failure_text(list, true) : "0");
@@ -66,12 +79,10 @@ void add_list(const fetchers::FetchedList& list, View& row) {
   View& found = row.add("HITS");
   found.set("COUNT", std::to_string(hits.size()));
   for (std::size_t i = 0; i < std::min(hits.size(), kMostResults); ++i)
-    found.add("HIT")
-        .set("URL", hits[i].url)
-        .set("TITLE", hits[i].title.empty() ? hits[i].url : hits[i].title);
+    add_hit(hits[i], files, domain, "HIT", found);
 }
 
-void add_preview(const TemplateEditorState& state, View& page) {
+void add_preview(const TemplateEditorState& state, const std::string& domain, View& page) {
   if (!state.preview) return;
   View& view = page.add("PREVIEW");
   for (std::size_t i = 0; i < state.preview->expansions.size(); ++i) {
@@ -79,11 +90,11 @@ void add_preview(const TemplateEditorState& state, View& page) {
     View& row = view.add("EXPANSION");
     row.set("FEATURE", query.feature_name()).set("QUERY_TEXT", query.text);
     if (state.preview->answer && i < state.preview->answer->lists.size())
-      add_list(state.preview->answer->lists[i], row);
+      add_list(state.preview->answer->lists[i], state.files, domain, row);
     else
       row.set("FOUND", "–");
   }
-  add_live(*state.preview, view);
+  add_live(state, domain, view);
 }
 
 void add_template_versions(const TemplateEditorState& state, View& page) {
@@ -124,7 +135,8 @@ std::string template_editor_page(const Exchange& exchange, const LoadedDomain& d
       .set("ROWS", std::to_string(std::clamp<std::ptrdiff_t>(
                        std::count(state.text.begin(), state.text.end(), '\n') + 2, 12, 40)));
   add_messages(state, view);
-  add_preview(state, view);
+  add_preview(state, domain.domain.name, view);
+  add_other_slots(state.edited ? *state.edited : domain.domain, state.slots, view);
   add_template_versions(state, view);
   if (state.has_admin) {
     View& admin = view.add("ADMIN");

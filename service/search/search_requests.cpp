@@ -6,15 +6,15 @@
 
 #include <boost/json/array.hpp>
 #include <boost/json/object.hpp>
+#include <fmt/format.h>
 
 #include "core/text.h"
 #include "service/http/json_fields.h"
 #include "service/search/bangs.h"
+#include "templates/typed_query.h"
 
 namespace metafuse::service {
 namespace {
-
-constexpr std::size_t kMaxQueryBytes = 4096;
 
 const std::string* given(const Fields& fields, std::string_view name) {
   for (const auto& [key, value] : fields)
@@ -88,14 +88,23 @@ void read_names(const Fields& fields, const Snapshot& snapshot, SearchParameters
 }
 
 /// Reads a plain query and the marks in it. What the request's other parameters name is kept.
-void read_query(const std::string& q, const Snapshot& snapshot, const KeyConfig* key, SearchRequest& out) {
+void read_query(const std::string& q, const Snapshot& snapshot, const KeyConfig* key,
+                SearchParameters& parameters) {
+  SearchRequest& out = parameters.search;
   out.text = q;
   if (!snapshot.config.reads_bangs) return;
   ReadBangs read = read_bangs(q, snapshot, out.domain, key);
-  out.text = std::move(read.text);
-  if (out.domain.empty()) out.domain = std::move(read.domain);
-  if (out.engines.empty()) out.engines = std::move(read.engines);
-  if (!read.language.empty()) out.language = std::move(read.language);
+  if (read.text == q) return;
+  out.text = read.text;
+  Fields& instead = parameters.instead_of_marks;
+  instead.emplace_back("q", std::move(read.text));
+  if (out.domain.empty() && !read.domain.empty())
+    instead.emplace_back("domain", out.domain = std::move(read.domain));
+  if (out.engines.empty() && !read.engines.empty()) {
+    out.engines = std::move(read.engines);
+    instead.emplace_back("engines", fmt::format("{}", fmt::join(out.engines, ",")));
+  }
+  if (!read.language.empty()) instead.emplace_back("language", out.language = std::move(read.language));
 }
 
 }  // namespace
@@ -130,6 +139,13 @@ void read_queries(JsonFields& fields, const JsonObject& body, SearchRequest& out
   }
 }
 
+BaseQuery slots_in(const Fields& fields) {
+  BaseQuery out;
+  for (const auto& [name, value] : fields)
+    if (name.starts_with("slot.") && !value.empty()) out.slots[name.substr(5)] = value;
+  return out;
+}
+
 bool has_known_format(const Fields& fields) {
   return read_format(fields).has_value();
 }
@@ -141,9 +157,11 @@ Result<SearchParameters> read_parameters(const Fields& fields, const Snapshot& s
   TRY_VOID(read_numbers(fields, snapshot, out));
   TRY_VOID(time_range_parameter(fields, out));
   read_names(fields, snapshot, out);
-  if (const std::string* q = given(fields, "q")) read_query(*q, snapshot, key, out.search);
-  for (const auto& [name, value] : fields)
-    if (name.starts_with("slot.") && !value.empty()) out.search.slots.slots[name.substr(5)] = value;
+  if (const std::string* q = given(fields, "q")) {
+    if (q->size() > templates::kMaxTypedBytes) return fail(Code::usage, "q is longer than 4096 bytes");
+    read_query(*q, snapshot, key, out);
+  }
+  out.search.slots = slots_in(fields);
   out.wants_explanation = is_set(fields, "explain");
   out.is_verbatim = is_set(fields, "verbatim");
   out.search.asks_all = is_set(fields, "all_lists");
@@ -153,7 +171,6 @@ Result<SearchParameters> read_parameters(const Fields& fields, const Snapshot& s
   }
   if (out.search.text.empty() && out.search.slots.slots.empty())
     return fail(Code::usage, "no query; give q, or slot.NAME for each slot of the domain");
-  if (out.search.text.size() > kMaxQueryBytes) return fail(Code::usage, "q is longer than 4096 bytes");
   return out;
 }
 

@@ -38,7 +38,12 @@ struct SearchParameters {
   bool wants_explanation = false;
   bool is_by_rrf = false;    ///< fuse by RRF even if the domain has a model
   bool is_verbatim = false;  ///< search what was typed, even if something else was surely meant
+  /// If q has marks such as "!one": q without them, and the fields that ask for the same.
+  Fields instead_of_marks{};
 };
+
+/// The values of the fields slot.NAME; empty ones are left out.
+BaseQuery slots_in(const Fields& fields);
 
 /// Whether the requested output format exists; SearXNG answers 403 if it does not.
 bool has_known_format(const Fields& fields);

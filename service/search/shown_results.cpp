@@ -8,7 +8,7 @@
 #include <numeric>
 #include <utility>
 
-#include "core/text.h"
+#include "core/url.h"
 #include "service/base/addresses.h"
 #include "service/search/alike_results.h"
 #include "service/search/list_fusion.h"
@@ -17,10 +17,10 @@
 namespace metafuse::service {
 namespace {
 
-/// A site's name without "*." and "www.", in lower case.
+/// A site's name without "*." and "www.", as ascii_host() writes it.
 std::string plain_site(std::string_view text) {
-  std::string site = ascii_lower(text);
-  if (site.starts_with("*.")) site.erase(0, 2);
+  if (text.starts_with("*.")) text.remove_prefix(2);
+  std::string site = ascii_host(text);
   if (site.starts_with("www.")) site.erase(0, 4);
   return site;
 }
@@ -50,7 +50,7 @@ std::vector<std::size_t> seen_positions(const SearchAnswer& answer, const SitePr
   std::vector<Place> places;
   for (std::size_t i = 0; i < answer.results.size() - answer.hidden; ++i) {
     const FusedResult& result = answer.results[i];
-    const std::string host = preferences.is_empty() ? std::string() : host_of(result.hit.url);
+    const std::string host = preferences.is_empty() ? std::string() : ascii_host(host_of(result.hit.url));
     if (blocked.contains(host)) continue;
     long within = 2 * static_cast<long>(i);
     // the odd offset puts a moved result just beyond the kPreferenceRanks results that it passes
@@ -89,7 +89,7 @@ bool may_go_on(const SearchAnswer& answer, const ShownResults& shown, int depth)
 SharedAnswer without_blocked(SharedAnswer answer, const SitePreferences& preferences) {
   if (preferences.blocked.empty()) return answer;
   const SiteSet blocked(preferences.blocked);
-  const auto is_blocked = [&](const Hit& hit) { return blocked.contains(host_of(hit.url)); };
+  const auto is_blocked = [&](const Hit& hit) { return blocked.contains(ascii_host(host_of(hit.url))); };
   const auto has_blocked = [&](const FusedResult& result) {
     const bool is_folded = !result.alike.empty() || !result.same_site.empty();
     return is_folded && (is_blocked(result.hit) || std::ranges::any_of(result.alike, is_blocked) ||

@@ -9,6 +9,7 @@
 
 #include "core/deadline.h"
 #include "core/text.h"
+#include "core/url.h"
 #include "fetchers/engines/index/index_words.h"
 #include "service/base/addresses.h"
 #include "service/search/search_answer.h"
@@ -81,7 +82,7 @@ ConditionCheck::ConditionCheck(const templates::TypedQuery& typed) {
 /// A result as conditions look at it.
 struct ConditionCheck::Seen {
   explicit Seen(const Hit& hit)
-      : host(host_of(hit.url)),
+      : host(ascii_host(host_of(hit.url))),
         path(path_of(hit.url)),
         file_type(file_type_of(hit.url)),
         title(hit.title),

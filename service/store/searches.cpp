@@ -170,10 +170,16 @@ Result<std::optional<StoredSearch>> StoredSearches::find(std::string_view id, Ti
       {Patience::request, end});
 }
 
-Result<std::vector<SearchedQuery>> StoredSearches::asked_queries(std::string_view domain, std::size_t limit) {
+Result<std::vector<SearchedQuery>> StoredSearches::asked_queries(std::string_view domain, std::size_t limit,
+                                                                 std::string_view judge) {
+  const auto most = static_cast<std::int64_t>(limit);
   return database_.read_value([&](SqlSession& session) {
-    return read_asked(session, "GROUP BY query ORDER BY asked DESC, query LIMIT $2",
-                      {domain, static_cast<std::int64_t>(limit)});
+    if (judge.empty())
+      return read_asked(session, "GROUP BY query ORDER BY asked DESC, query LIMIT $2", {domain, most});
+    return read_asked(session,
+                      "GROUP BY query ORDER BY query IN (SELECT query FROM judgments WHERE domain = $1 AND "
+                      "judge = $2), asked DESC, query LIMIT $3",
+                      {domain, judge, most});
   });
 }
 

@@ -47,7 +47,10 @@ class StoredSearches {
   Result<std::optional<StoredSearch>> find(std::string_view id, TimePoint end = TimePoint::max());
 
   /// Base queries that were searched or queued for judging, the most asked first.
-  Result<std::vector<SearchedQuery>> asked_queries(std::string_view domain, std::size_t limit);
+  ///
+  /// in: judge - the queries of which this one graded no document come before the others; "" for no judge
+  Result<std::vector<SearchedQuery>> asked_queries(std::string_view domain, std::size_t limit,
+                                                   std::string_view judge = {});
   /// One of the base queries of asked_queries(), or nothing.
   Result<std::optional<SearchedQuery>> find_query(std::string_view domain, std::string_view query);
 

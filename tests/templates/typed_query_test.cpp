@@ -7,6 +7,7 @@
 
 #include <catch2/catch.hpp>
 
+#include "core/deadline.h"
 #include "core/query_syntax.h"
 #include "core/random.h"
 #include "core/text.h"
@@ -188,9 +189,9 @@ TEST_CASE("A query of a megabyte is read in time proportional to its length", "[
     std::string text;
     while (text.size() < 1'000'000) text += part;
     INFO(part);
-    const auto begin = std::chrono::steady_clock::now();
+    const TimePoint begin = machine_clock().now();
     CHECK(!parse_typed_query(text).text.empty());
-    CHECK(std::chrono::steady_clock::now() - begin < std::chrono::seconds(2));
+    CHECK(machine_clock().now() - begin < std::chrono::seconds(2));
   }
 }
 

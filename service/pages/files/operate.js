@@ -2,7 +2,7 @@
 // The administrators' and judges' pages. An API key that was typed once is sent with every form of this tab until the
 // tab is closed (it is kept in sessionStorage, never in a cookie), answers replace the page's content if what was typed
 // is in them, and the keyboard can be used for judging. Without this script the forms work the same, but the API key must
-// be typed each time.
+// be typed each time; what was typed beside a refused key comes back hidden, to be sent again.
 (() => {
   const main = document.getElementById("main");
   const roleOf = (form) => form.dataset.signed || "admin";
@@ -35,7 +35,7 @@
   const keepsTyped = (page, form, isDone) => {
     const same = [...page.querySelectorAll("#main form")].find((one) => one.getAttribute("action") === form.getAttribute("action"));
     const typed = [...form.querySelectorAll("textarea, input[type=radio]:checked")];
-    return same !== undefined && (isDone || typed.every((control) => same.elements[control.name]));
+    return same !== undefined && (isDone || typed.every((control) => same.elements[control.name] && !same.elements[control.name].hidden));
   };
 
   // Says above the form what went wrong, and leaves the form as it is.
@@ -156,7 +156,7 @@
     } else if (event.key === "k") {
       if (items[at - 1]) go(items[at - 1]);
     } else if (event.key === "o" && item) {
-      item.querySelector("a").click();
+      item.querySelector("a")?.click(); // a file without a link has none
     } else if (event.key === "Enter" && !/^(A|BUTTON|SUMMARY)$/.test(event.target.tagName)) {
       list.closest("form").querySelector('[value="save-next"]').click();
     } else {

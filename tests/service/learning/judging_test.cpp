@@ -208,6 +208,29 @@ TEST_CASE("Queries without judgments wait for judges once they are imported", "[
   CHECK(queue_of(server, "bob").at("queries").as_array().size() == 2);
 }
 
+TEST_CASE("Queries that a judge has not graded wait before the many that are graded", "[service][judging]") {
+  TestServer server(TestServer::default_answer, judging_config());
+  std::string graded, waiting;
+  for (std::size_t i = 0; i < kMaxQueued; ++i)
+    graded += "{\"id\":\"1\",\"slots\":{\"NAME\":\"graded " + std::to_string(i) +
+              "\"},\"relevant\":[{\"url\":\"http://a.example/\",\"grade\":1}]}\n";
+  for (int i = 0; i < 3; ++i)
+    waiting += "{\"id\":\"1\",\"slots\":{\"NAME\":\"waiting " + std::to_string(i) + "\"}}\n";
+  json_of(server.post(kPath, "application/x-ndjson", graded, bearer("ann")));
+  json_of(server.post(kPath, "application/x-ndjson", waiting, bearer("ann")));
+  Store& store = *server.app().records().store;
+  const auto state = judging_state(store, "pages", "ann").value();
+  REQUIRE(state.queries.size() == kMaxQueued);
+  for (std::size_t i = 0; i < 4; ++i) CHECK((state.queries[i].own_documents == 0) == (i < 3));
+  CHECK(state.has_more);
+  CHECK(state.judged == kMaxQueued);
+  CHECK(judging_state(store, "pages", "bob")->judged == 0);
+  const std::string page = form_post(server, "key=ann-key&action=queue");
+  CHECK(page.find("500 queries judged by you. Here are the first 500 of all") != std::string::npos);
+  const std::string next = form_post(server, "key=ann-key&action=next&text=");
+  CHECK(next.find("<h2>waiting ") != std::string::npos);
+}
+
 TEST_CASE("Invalid grades and imports change nothing and are explained", "[service][judging]") {
   TestServer server(TestServer::default_answer, judging_config());
   const JsonObject results = results_of(server, "ann", R"({"query":"ada"})");

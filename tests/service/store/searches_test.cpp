@@ -237,6 +237,18 @@ void check_asked_queries(Store& store) {
   CHECK((*queries)[0].search == best);
   CHECK((*queries)[1].query == "c");
   CHECK((*queries)[1].times == 2);
+  // those that a judge has not graded come first
+  REQUIRE(store.judgments.set({"shoes", "b", document_key(1), "ann", 1, best, kNewYear}).has_value());
+  REQUIRE(store.judgments.set({"hats", "c", document_key(1), "ann", 1, best, kNewYear}).has_value());
+  const auto order_for = [&](std::string_view judge) {
+    std::string order;
+    const auto found = store.searches.asked_queries("shoes", 3, judge);
+    REQUIRE(found.has_value());
+    for (const SearchedQuery& query : *found) order += query.query;
+    return order;
+  };
+  CHECK(order_for("ann") == "cab");
+  CHECK(order_for("bob") == "bca");
   CHECK((**store.searches.find_query("shoes", "b")).search == best);
   CHECK_FALSE(store.searches.find_query("hats", "b")->has_value());
 }
