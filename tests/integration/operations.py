@@ -29,7 +29,7 @@ def check_alerts():
     tested = set(re.findall(r"alertname: (\w+)", (MONITORING / "alerts_test.yaml").read_text()))
     assert alerts == tested, f"alerts without a test: {alerts - tested}"
     known = set(re.findall(r'"(metafuse_\w+)"', "".join(
-        path.read_text() for path in (ROOT / "service").rglob("*.cpp"))))
+        path.read_text() for path in (ROOT / "service").rglob("*.[ch]*"))))
     named = set(re.findall(r"metafuse_\w+", rules + dashboard))
     missing = {name for name in named if re.sub(r"_(bucket|sum|count)$", "", name) not in known and name not in known}
     assert not missing, f"no such metric: {missing}"
