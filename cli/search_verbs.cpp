@@ -22,6 +22,7 @@
 #include "fetchers/answers/answer_text.h"
 #include "fetchers/calling/embedder.h"
 #include "fetchers/definition/engine_file.h"
+#include "fetchers/engines/index/index_update.h"
 #include "fetchers/engines/index/local_engine.h"
 #include "service/api/native.h"
 #include "service/pages/result_text.h"
@@ -76,7 +77,12 @@ Result<void> keep_lists(IndexArguments& arguments) {
       std::filesystem::is_empty(arguments.database, error))
     return {};
   auto made = fetchers::options_to_update(arguments.database);
-  if (!made) return {};  // building says what is wrong with the file
+  if (!made) {
+    // an index of this version is damaged: which lists it has is not known
+    if (made.error().code == Code::bad_data && fetchers::other_version(arguments.database).empty())
+      return made.error();
+    return {};  // building says what is wrong with the file
+  }
   if (made->vectors.source == fetchers::VectorOptions::Source::endpoint)
     return fail(Code::usage, arguments.database + ": " + made->vectors.model +
                                  " made its vectors; name its engine file with --embedding");

@@ -157,8 +157,13 @@ export class Metafuse {
     return response;
   }
 
-  async #send(method, path, body, { signal, keepalive } = {}, type = "application/json") {
-    const patience = new Patience(this.#timeout, signal);
+  /** @param {number} asked the time in ms that the server is given, to which comes that of the way */
+  #patience(signal, asked = 0) {
+    return new Patience(this.#timeout > 0 && asked > 0 ? Math.max(this.#timeout, asked + 5_000) : this.#timeout, signal);
+  }
+
+  async #send(method, path, body, { signal, keepalive, asked } = {}, type = "application/json") {
+    const patience = this.#patience(signal, asked);
     try {
       const response = await this.#ask(path, patience, { method, headers: { "Content-Type": type }, body, keepalive });
       return parsed(await patience.wait(() => response.text(), `the answer of ${this.#url} broke off`));
@@ -176,7 +181,8 @@ export class Metafuse {
    * options, as in search("otters", { domain: "animals" }).
    */
   search(query, { signal, keepalive, ...members } = {}) {
-    return this.#post("/v1/search", { ...asRequest(query), ...members }, { signal, keepalive });
+    const request = { ...asRequest(query), ...members };
+    return this.#post("/v1/search", request, { signal, keepalive, asked: request.deadline_ms });
   }
 
   /**
@@ -193,7 +199,7 @@ export class Metafuse {
     };
     for (const [name, value] of Object.entries(slots ?? {})) set(`slot.${name}`, value);
     for (const [name, value] of Object.entries(rest)) set(streamNames[name] ?? name, value);
-    const patience = new Patience(this.#timeout, signal);
+    const patience = this.#patience(signal, 1_000 * (rest.timeout_limit ?? 0));
     try {
       const response = await this.#ask(`/v1/search/stream?${parameters}`, patience);
       for await (const { event, data } of eventsOf(response.body, patience)) {

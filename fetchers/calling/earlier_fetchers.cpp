@@ -33,10 +33,14 @@ void take_over(EngineState& to, EngineState& from) {
 
 }  // namespace
 
+std::shared_ptr<FetcherState> EarlierFetchers::latest() {
+  std::erase_if(states_, [](const auto& state) { return state.expired(); });
+  return states_.empty() ? nullptr : states_.back().lock();
+}
+
 void EarlierFetchers::hand_on(const std::shared_ptr<FetcherState>& to) {
   const std::lock_guard lock(mutex_);
-  std::erase_if(states_, [](const auto& state) { return state.expired(); });
-  const auto from = states_.empty() ? nullptr : states_.back().lock();
+  const auto from = latest();
   for (const auto& engine : to->engines)
     if (EngineState* const known = from ? from->find(engine->engine.name) : nullptr)
       take_over(*engine, *known);
@@ -46,7 +50,7 @@ void EarlierFetchers::hand_on(const std::shared_ptr<FetcherState>& to) {
 
 std::shared_ptr<Transport> EarlierFetchers::token_transport() {
   const std::lock_guard lock(mutex_);
-  const auto from = states_.empty() ? nullptr : states_.back().lock();
+  const auto from = latest();
   return from ? from->token_transport.lock() : nullptr;
 }
 

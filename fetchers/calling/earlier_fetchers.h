@@ -22,6 +22,9 @@ class EarlierFetchers {
   std::shared_ptr<Transport> token_transport();
 
  private:
+  /// The newest that is still in use; one of a configuration that was refused is not. Requires the lock.
+  std::shared_ptr<FetcherState> latest();
+
   std::mutex mutex_;
   std::vector<std::weak_ptr<FetcherState>> states_;  ///< the oldest first
 };

@@ -76,20 +76,22 @@ double value_of(const std::vector<std::string_view>& order, const std::map<std::
 }
 
 /// The orders of one query: each list alone, and RRF of all.
-std::map<std::string, std::vector<std::string_view>> orders_of(const StoredSearch& search) {
+std::map<std::string, std::vector<std::string_view>> orders_of(const CommonQuery& query) {
+  const StoredSearch& search = query.search;
   std::map<std::string, std::vector<std::string_view>> orders;
   for (const StoredList& list : search.lists) {
     auto& order = orders[list.feature];
     for (const std::uint32_t document : list.documents) order.emplace_back(search.documents[document]);
   }
   orders[std::string(kRrfName)] = stored_ranking(search, {});
+  for (auto& [name, order] : orders) order = without_set_aside(std::move(order), search, query.people);
   return orders;
 }
 
 void compare_methods(const std::vector<CommonQuery>& queries, JudgeReport& report) {
   std::map<std::string, MethodByJudges> methods;
   for (const CommonQuery& query : queries)
-    for (const auto& [name, order] : orders_of(query.search)) {
+    for (const auto& [name, order] : orders_of(query)) {
       MethodByJudges& method = methods[name];
       method.name = name;
       method.by_people += value_of(order, query.people) / static_cast<double>(queries.size());
@@ -175,7 +177,8 @@ Result<void> compare_learning(Store& store, const JudgeReportOptions& options,
       if (folds.fold_of[i] != fold) continue;
       const CommonQuery& query = queries[i];
       const auto value = [&](const fusion::Model* by) {
-        return share * value_of(stored_ranking(query.search, {by}), query.people);
+        const auto order = without_set_aside(stored_ranking(query.search, {by}), query.search, query.people);
+        return share * value_of(order, query.people);
       };
       learned.untrained += value(nullptr);
       learned.from_people += value(by_people ? &*by_people : nullptr);

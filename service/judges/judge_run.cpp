@@ -80,11 +80,12 @@ class JudgeWork {
     const std::size_t count = std::min<std::size_t>(std::max(1U, options_.parallel), waiting_.size());
     for (std::size_t i = 0; i < count; ++i) threads.emplace_back([this] { work(); });
     for (std::thread& thread : threads) thread.join();
+    const auto kept = keep_refusals();
     if (error_) return *error_;
     if (strange_ > 0 && !has_chatted_) return no_chat();
     if (!has_answered_ && !last_failure_.empty() && !run_.is_interrupted)
       return fail(Code::unavailable, fmt::format("{}; {}", last_failure_, run_.ended_by));
-    TRY_VOID(keep_refusals());
+    TRY_VOID(kept);
     answer_equal();
     run_.left = total_ - done_;
     run_.requests = spent_.requests;

@@ -44,15 +44,8 @@ struct JudgedSearch {
   std::map<std::string, int> grades;
   ChangedPlace place{};
 
-  /// The documents in an order. What was set aside counts only if it is judged: in another order it may have
-  /// been a result.
   std::vector<std::string_view> order_by(const ServedOrder& by) const {
-    auto order = stored_ranking(search, by);
-    const auto set_aside = set_aside_documents(search);
-    std::erase_if(order, [&](std::string_view document) {
-      return set_aside.contains(document) && !grades.contains(std::string(document));
-    });
-    return order;
+    return without_set_aside(stored_ranking(search, by), search, grades);
   }
 };
 
@@ -131,6 +124,16 @@ double improvement(const ChangedPlace& place) {
 }
 
 }  // namespace
+
+std::vector<std::string_view> without_set_aside(std::vector<std::string_view> order,
+                                                const StoredSearch& search,
+                                                const std::map<std::string, int>& grades) {
+  const auto set_aside = set_aside_documents(search);
+  std::erase_if(order, [&](std::string_view document) {
+    return set_aside.contains(document) && !grades.contains(std::string(document));
+  });
+  return order;
+}
 
 std::optional<double> judged_ndcg(const std::vector<std::string_view>& order,
                                   const std::map<std::string, int>& grades) {

@@ -27,6 +27,11 @@ struct ServedOrder {
 /// The documents of a stored search in an order.
 std::vector<std::string_view> stored_ranking(const StoredSearch& search, const ServedOrder& by);
 
+/// Leaves out of an order what the search set aside, unless it is judged: another order may have shown it.
+std::vector<std::string_view> without_set_aside(std::vector<std::string_view> order,
+                                                const StoredSearch& search,
+                                                const std::map<std::string, int>& grades);
+
 /// NDCG@10 of an order, with gains 2^grade - 1 over all judged documents; nothing if none is relevant.
 std::optional<double> judged_ndcg(const std::vector<std::string_view>& order,
                                   const std::map<std::string, int>& grades);

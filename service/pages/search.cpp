@@ -186,8 +186,13 @@ bool is_without_query(const Fields& fields) {
          });
 }
 
-/// Whether a page's query holds nothing to search for, such as -word alone.
+/// Whether a page's query holds nothing to search for, such as -word alone. What fills other slots has a form
+/// that the page of the error keeps.
 bool is_without_words(const Fields& fields) {
+  const auto fills_slot = [](const auto& field) {
+    return field.first.starts_with("slot.") && !field.second.empty();
+  };
+  if (std::any_of(fields.begin(), fields.end(), fills_slot)) return false;
   const std::string query = form_value(fields, "q");
   return dialect_for(fields) == Dialect::page && !query.empty() &&
          query.size() <= templates::kMaxTypedBytes && templates::parse_typed_query(query).terms.empty();

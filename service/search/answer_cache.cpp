@@ -72,16 +72,17 @@ std::size_t memory_of(const SearchAnswer& answer) {
 AnswerCache::AnswerCache(std::size_t entries, Duration lifetime, const Clock& clock, std::size_t max_bytes)
     : lifetime_(lifetime), clock_(clock), cache_(entries, max_bytes) {}
 
-SharedAnswer AnswerCache::find(const std::string& key, std::size_t reach) {
+SharedAnswer AnswerCache::find(const std::string& key, const Reach& reach) {
   const TimePoint now = clock_.now();
   const auto* kept = cache_.peek(key, now);
-  const bool is_same_page = kept != nullptr && reach > 0 && kept->value.reach == reach;
-  if (is_same_page && kept->value.answer->is_cut_short()) return nullptr;
+  const bool is_next_page = !reach.is_first_page && (reach.results == 0 || kept == nullptr ||
+                                                     kept->value.reach.results != reach.results);
+  if (kept != nullptr && !is_next_page && kept->value.answer->is_cut_short()) return nullptr;
   const auto* entry = cache_.find(key, now);
   return entry == nullptr ? nullptr : entry->value.answer;
 }
 
-void AnswerCache::keep(const std::string& key, SharedAnswer answer, std::size_t reach) {
+void AnswerCache::keep(const std::string& key, SharedAnswer answer, const Reach& reach) {
   if (lifetime_ <= Duration::zero() || is_first_cut_short(*answer)) return;
   const std::size_t bytes = memory_of(*answer) + 2 * key.size();
   cache_.keep(key, {std::move(answer), reach}, clock_.now() + lifetime_, bytes);
@@ -107,7 +108,7 @@ std::shared_ptr<AnswerCache::Flight> AnswerCache::find_flight(const std::string&
 
 Result<SharedAnswer> AnswerCache::get(const std::string& key,
                                       const std::function<Result<SearchAnswer>()>& make, bool& was_cached,
-                                      TimePoint end, std::size_t reach) {
+                                      TimePoint end, Reach reach) {
   const auto flight = std::make_shared<Flight>();
   flight->end = end;
   flight->reach = reach;

@@ -26,6 +26,12 @@ using SharedAnswer = std::shared_ptr<const SearchAnswer>;
 /// Roughly how much memory an answer takes, in bytes.
 std::size_t memory_of(const SearchAnswer& answer);
 
+/// How far down an answer a request looks.
+struct Reach {
+  std::size_t results = 0;  ///< which tells its page; 0: anything kept will do
+  bool is_first_page = false;
+};
+
 /// A cache of recent answers, bounded in number and in bytes; the least recently used is dropped first. Safe
 /// from any thread. Of equal requests at the same time one does the work and the others wait for it, each
 /// until its own deadline: a request joins only work that must end before that. If that work had clearly less
@@ -37,15 +43,15 @@ class AnswerCache {
 
   /// The cached answer, or that of `make`. An answer whose first window was cut short is given to the waiting
   /// requests, but not kept. One that lacks only what later windows would have brought is kept, so that the
-  /// next page goes on where this one ended; who asks for the same page again makes `make` try again.
+  /// next page goes on where this one ended; who asks for the same page again, or for a first page, makes
+  /// `make` try again.
   ///
-  /// in:     end - the caller's deadline; `make` must end by then, too; reach - how far down the answer the
-  ///         caller looks, which tells its page; 0: anything kept will do
+  /// in:     end - the caller's deadline; `make` must end by then, too
   /// out:    was_cached - whether `make` was not called
   /// errors: those of `make`, for all waiting requests. An exception from `make` reaches its own caller; the
   ///         others get an error. try_again: another request's work was not done kGrace after `end`.
   Result<SharedAnswer> get(const std::string& key, const std::function<Result<SearchAnswer>()>& make,
-                           bool& was_cached, TimePoint end = TimePoint::max(), std::size_t reach = 0);
+                           bool& was_cached, TimePoint end = TimePoint::max(), Reach reach = {});
   /// Until when this answer object is kept; nothing unless it was found in the cache at least once.
   std::optional<TimePoint> popular_until(const std::string& key, const SearchAnswer& answer) const;
   /// Forgets all answers. Those of work under way are not kept either, and later requests do not wait for it.
@@ -62,7 +68,7 @@ class AnswerCache {
   /// Work under way for which other requests may wait.
   struct Flight {
     TimePoint end;
-    std::size_t reach;
+    Reach reach;
     std::condition_variable done;
     bool is_done = false;
     bool is_outdated = false;  ///< the cache was cleared since it began
@@ -71,12 +77,12 @@ class AnswerCache {
 
   struct Kept {
     SharedAnswer answer;
-    std::size_t reach;  ///< of the request that made it
+    Reach reach;  ///< of the request that made it
   };
 
-  SharedAnswer find(const std::string& key, std::size_t reach);
+  SharedAnswer find(const std::string& key, const Reach& reach);
   std::shared_ptr<Flight> find_flight(const std::string& key, TimePoint end) const;
-  void keep(const std::string& key, SharedAnswer answer, std::size_t reach);
+  void keep(const std::string& key, SharedAnswer answer, const Reach& reach);
   void land(const std::string& key, const std::shared_ptr<Flight>& flight, Result<SharedAnswer> outcome);
 
   const Duration lifetime_;

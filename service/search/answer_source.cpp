@@ -64,9 +64,9 @@ Result<SharedAnswer> AnswerSource::window(const SearchPlan& plan, int windows,
                                           const PartialAnswer& on_partial) {
   bool was_cached = false;
   const TimePoint began = clock_.now();
-  TRY(auto answer, cache_.get(
-                       plan.cache_key(windows), [&] { return uncached(plan, windows, on_partial); },
-                       was_cached, plan.prepared.end, plan.prepared.request.results));
+  TRY(auto answer,
+      cache_.get(plan.cache_key(windows), [&] { return uncached(plan, windows, on_partial); }, was_cached,
+                 plan.prepared.end, {plan.prepared.request.results, plan.prepared.request.page <= 1}));
   telemetry_.metrics.cache(was_cached ? "hit" : "miss");
   telemetry_.metrics.search(answer->domain, answer->fusion.method);
   trace(plan, *answer, was_cached, began);

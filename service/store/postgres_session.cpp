@@ -279,7 +279,8 @@ Result<Answer> PostgresSession::answer() {
   if (state.starts_with("57P") || state == "25006") return broken();
   // 40001: it could not be in a row with the others; 40P01: it and another one waited for each other
   has_given_way_ = state == "40001" || state == "40P01";
-  return fail(Code::try_again, "PostgreSQL: " + text);
+  // 42P01: there is no such table, now or later
+  return fail(state == "42P01" ? Code::internal : Code::try_again, "PostgreSQL: " + text);
 }
 
 Error PostgresSession::broken() {

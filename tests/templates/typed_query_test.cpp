@@ -123,6 +123,7 @@ TEST_CASE("Typed queries are read as people mean them", "[templates][typed]") {
       {"well-known C++ --verbose +must", "well-known C++ --verbose must", ""},
       {"5\" disk", "5\" disk", ""},
       {"Ada Lovelace — biography …", "Ada Lovelace biography", ""},
+      {"問題 ① ⠓⠊ → ■", "問題 ① ⠓⠊", ""},
       {"日本・東京 ☕ •", "日本・東京 ☕", ""},
       {"a - b", "a b", ""},
   };

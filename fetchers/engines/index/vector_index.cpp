@@ -227,7 +227,10 @@ Result<std::size_t> write_vectors(SqliteDatabase& database, const VectorOptions&
   TRY(const auto before, read_vector_meta(database, "the index"));
   const auto written = is_lsi ? write_lsi(database, options, writing)
                               : write_from_endpoint(database, options, writing, before.dimensions);
-  if (!written && written.error().code == Code::bad_data && options.is_optional) return std::size_t{0};
+  const bool is_bad = !written && written.error().code == Code::bad_data;
+  if (is_bad && options.is_optional) return std::size_t{0};
+  // the endpoint's answer is bad, not the index
+  if (is_bad && !is_lsi) return fail(Code::unavailable, written.error().text);
   TRY(const std::size_t dimensions, written);
   TRY_VOID(write_vector_meta(database, {options.source, is_lsi ? "" : options.model, dimensions, 0}));
   return dimensions;

@@ -16,6 +16,11 @@ bool is_encoded_place(std::string_view before, std::string_view after) {
          after.substr(0, after.find_first_of("/?")).find('@') != std::string_view::npos;
 }
 
+/// Whether a secret is the whole account of a URL, name and password.
+bool is_account(std::string_view before, std::string_view after, const std::string& secret) {
+  return before.ends_with("://") && after.starts_with('@') && secret.find(':') != std::string::npos;
+}
+
 /// Where in PostgreSQL's "name=value name='value'" a text ends.
 struct ValuePlace {
   bool is_value = false;
@@ -44,7 +49,8 @@ struct ValuePlace {
 
 std::string postgresql_value(std::string_view before, std::string_view after, const std::string& secret) {
   if (before.starts_with("postgresql://") || before.starts_with("postgres://"))
-    return is_encoded_place(before, after) ? percent_encoded(secret) : secret;
+    return is_encoded_place(before, after) && !is_account(before, after, secret) ? percent_encoded(secret)
+                                                                                 : secret;
   const ValuePlace place(before);
   if (!place.is_value) return secret;
   if (secret.empty()) return place.is_quoted ? "" : "''";

@@ -68,11 +68,11 @@ TEST_CASE("After a reload the metrics tell only what the new files name, and tha
   CHECK(has("metafuse_templates_info{domain=\"gone\""));
   server.folder().write("templates/gone.yaml", "version: [");
   server.app().reloader().reload_soon();
-  while (!has("metafuse_reload_failed 1")) std::this_thread::yield();
+  while (!has("\nmetafuse_reload_failed 1")) std::this_thread::yield();
   CHECK(server.get("/readyz").find("\nconfiguration: the last reload was refused") != std::string::npos);
   std::filesystem::remove(server.folder().path("templates/gone.yaml"));
   REQUIRE(server.app().reloader().reload().has_value());
-  CHECK(has("metafuse_reload_failed 0"));
+  CHECK(has("\nmetafuse_reload_failed 0"));
   CHECK(server.get("/readyz").find("configuration:") == std::string::npos);
   CHECK_FALSE(has("domain=\"gone\""));
   CHECK(has("metafuse_templates_info{domain=\"pages\""));

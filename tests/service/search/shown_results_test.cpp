@@ -182,6 +182,18 @@ TEST_CASE("The page after one that a failed engine cut short goes on where that 
   CHECK(answer_of(server, "limit=15&pageno=2").at("unresponsive_engines").as_array().empty());
 }
 
+TEST_CASE("A longer first page asks again for what a shorter one was cut short of", "[service][paging]") {
+  TestServer server(first_page);
+  int failures = 1;
+  server.fetcher().set_further([&](const ExpandedQuery& query, int page) {
+    if (page == 2 && query.engine == "two" && failures-- > 0)
+      return fetchers::FetchedList{{}, {}, fetchers::Failure::timeout, "no answer in 3 s", {}};
+    return numbered_page(query, page);
+  });
+  CHECK(answer_of(server, "limit=30").at("unresponsive_engines").as_array().size() == 1);
+  CHECK(answer_of(server, "limit=40").at("unresponsive_engines").as_array().empty());
+}
+
 TEST_CASE("Scores never rise within one answer even across windows", "[service][paging]") {
   TestServer server(first_page);
   server.fetcher().set_further(numbered_page);

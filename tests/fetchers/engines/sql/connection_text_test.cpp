@@ -48,6 +48,7 @@ TEST_CASE("A secret that is more than one value of a connection string is left a
           "[fetchers][databases]") {
   CHECK(filled("${ALL}", "postgresql://u:a%40b@h/db") == "postgresql://u:a%40b@h/db");
   CHECK(filled("postgresql://${HOST}/db", "db.example:5432") == "postgresql://db.example:5432/db");
+  CHECK(filled("postgresql://${ACCOUNT}@h/db", "u:a%40b") == "postgresql://u:a%40b@h/db");
   CHECK(filled("host=h ${MORE}", "user=u dbname=d") == "host=h user=u dbname=d");
   CHECK(filled_odbc("${ALL}", "DSN=d;PWD=p") == "DSN=d;PWD=p");
 }
