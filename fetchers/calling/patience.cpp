@@ -7,7 +7,7 @@ namespace metafuse::fetchers {
 namespace {
 
 Duration a_little_more(Duration usual) {
-  return usual * 11 / 10;
+  return usual * 21 / 20;
 }
 
 /// The smallest of the ascending times that at least this share of them does not exceed.

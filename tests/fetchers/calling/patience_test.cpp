@@ -73,15 +73,15 @@ struct Search {
 
 }  // namespace
 
-TEST_CASE("Once three quarters of the lists are there the rest has 1.1 times the usual",
+TEST_CASE("Once three quarters of the lists are there the rest has 1.05 times the usual",
           "[fetchers][deadline][patience]") {
   for (const auto& [late, is_there] : std::vector<std::pair<Duration, bool>>{
-           {milliseconds(220), true}, {milliseconds(220) + Duration(1), false}, {seconds(20), false}}) {
+           {milliseconds(210), true}, {milliseconds(210) + Duration(1), false}, {seconds(20), false}}) {
     Search search("abcd");
     search.ask_often();
     search.takes["d"] = late;
     CHECK(search.ask()[3].has_failed() == !is_there);
-    CHECK(search.took == milliseconds(220));
+    CHECK(search.took == milliseconds(210));
   }
   // two of four: as long as the engines' own learned waits
   Search search("abcd");
@@ -100,9 +100,9 @@ TEST_CASE("An engine that is usually slow is waited for", "[fetchers][deadline][
   CHECK_FALSE(search.ask()[3].has_failed());
   search.takes["a"] = milliseconds(900);  // costs nothing while d is waited for, however unusual
   CHECK_FALSE(search.ask()[0].has_failed());
-  search.takes["d"] = milliseconds(1101);
+  search.takes["d"] = milliseconds(1051);
   CHECK(search.ask()[3].failure == Failure::timeout);
-  CHECK(search.took == milliseconds(1100));
+  CHECK(search.took == milliseconds(1050));
 }
 
 TEST_CASE("An engine's own usual time counts where the slowest of all usually come sooner",
@@ -115,7 +115,7 @@ TEST_CASE("An engine's own usual time counts where the slowest of all usually co
   }
   search.takes["d"] = std::nullopt;
   search.ask();
-  CHECK(search.took == milliseconds(308));
+  CHECK(search.took == milliseconds(294));
 }
 
 TEST_CASE("The floor of learned waits holds and without them the deadline",
