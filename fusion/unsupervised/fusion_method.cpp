@@ -9,12 +9,14 @@
 namespace metafuse::fusion {
 namespace {
 
-// What a method uses besides the ranks of documents.
+// What a method uses besides the ranks of documents, and how it works.
 constexpr unsigned kRanks = 0;
 constexpr unsigned kScores = 1;
 constexpr unsigned kWeights = 2;
 constexpr unsigned kNeededWeights = 4 | kWeights;
 constexpr unsigned kTraining = 8;
+constexpr unsigned kSum = 16;
+constexpr unsigned kPairs = 32;
 
 struct MethodRow {
   const char* name;
@@ -33,12 +35,12 @@ constexpr const char* kRestart = "probability of a restart";
 namespace m = unsupervised;
 
 constexpr MethodRow kMethodRows[] = {
-    {"rrf", "reciprocal rank fusion", "Cormack, Clarke, Buettcher 2009", m::reciprocal_rank_fusion, kWeights,
-     "added to every rank", 60},
+    {"rrf", "reciprocal rank fusion", "Cormack, Clarke, Buettcher 2009", m::reciprocal_rank_fusion,
+     kWeights | kSum, "added to every rank", 60},
     {"combmin", "least score", kFoxShaw, m::comb_min, kScores | kWeights},
     {"combmax", "greatest score", kFoxShaw, m::comb_max, kScores | kWeights},
     {"combmed", "median score", kFoxShaw, m::comb_median, kScores | kWeights},
-    {"combsum", "sum of scores", kFoxShaw, m::comb_sum, kScores | kWeights},
+    {"combsum", "sum of scores", kFoxShaw, m::comb_sum, kScores | kWeights | kSum},
     {"combanz", "mean score of the lists that hold the document", kFoxShaw, m::comb_anz, kScores | kWeights},
     {"combmnz", "sum of scores x number of lists", kFoxShaw, m::comb_mnz, kScores | kWeights},
     {"combgmnz", "sum of scores x number of lists to the k", "Lee 1997", m::comb_gmnz, kScores | kWeights,
@@ -46,21 +48,22 @@ constexpr MethodRow kMethodRows[] = {
     {"isr", "inverse square rank", "Mourao et al. 2014", m::inverse_square_rank, kWeights},
     {"log_isr", "inverse square rank, logarithm of the number of lists", "Mourao et al. 2014",
      m::log_inverse_square_rank, kWeights, "added to the number of lists", 0.01},
-    {"rbc", "rank-biased centroid", "Bailey et al. 2017", m::rank_biased_centroid, kWeights, "persistence",
-     0.9},
-    {"borda", "Borda count", "Aslam, Montague 2001", m::borda, kRanks},
-    {"weighted_borda", "Borda count with weighted lists", "Aslam, Montague 2001", m::borda, kNeededWeights},
+    {"rbc", "rank-biased centroid", "Bailey et al. 2017", m::rank_biased_centroid, kWeights | kSum,
+     "persistence", 0.9},
+    {"borda", "Borda count", "Aslam, Montague 2001", m::borda, kSum},
+    {"weighted_borda", "Borda count with weighted lists", "Aslam, Montague 2001", m::borda,
+     kNeededWeights | kSum},
     {"condorcet", "sort by the majority of the lists", "Montague, Aslam 2002", m::condorcet, kRanks},
     {"weighted_condorcet", "sort by the weighted majority of the lists", "Montague, Aslam 2002", m::condorcet,
      kNeededWeights},
-    {"copeland", "majority wins minus losses", "Copeland 1951", m::copeland, kWeights},
-    {"mc1", "Markov chain over places at or above", kDwork, m::markov_chain_1, kRanks, kRestart, 0.05},
-    {"mc2", "Markov chain, a list first", kDwork, m::markov_chain_2, kRanks, kRestart, 0.05},
-    {"mc3", "Markov chain, a document of a list", kDwork, m::markov_chain_3, kRanks, kRestart, 0.05},
-    {"mc4", "Markov chain by majority", kDwork, m::markov_chain_4, kRanks, kRestart, 0.05},
+    {"copeland", "majority wins minus losses", "Copeland 1951", m::copeland, kWeights | kPairs},
+    {"mc1", "Markov chain over places at or above", kDwork, m::markov_chain_1, kPairs, kRestart, 0.05},
+    {"mc2", "Markov chain, a list first", kDwork, m::markov_chain_2, kPairs, kRestart, 0.05},
+    {"mc3", "Markov chain, a document of a list", kDwork, m::markov_chain_3, kPairs, kRestart, 0.05},
+    {"mc4", "Markov chain by majority", kDwork, m::markov_chain_4, kPairs, kRestart, 0.05},
     {"median_rank", "median of the ranks", "Fagin, Kumar, Sivakumar 2003", m::median_rank, kRanks},
-    {"rra", "robust rank aggregation", "Kolde, Laur, Adler, Vilo 2012", m::robust_rank_aggregation, kRanks},
-    {"weighted_sum", "weighted sum of scores", kFoxShaw, m::comb_sum, kScores | kNeededWeights},
+    {"rra", "robust rank aggregation", "Kolde, Laur, Adler, Vilo 2012", m::robust_rank_aggregation, kPairs},
+    {"weighted_sum", "weighted sum of scores", kFoxShaw, m::comb_sum, kScores | kNeededWeights | kSum},
     {"searxng", "SearXNG's formula: lists x sum of 1 / rank", "SearXNG, searx/results.py", m::searxng,
      kWeights},
     {"round_robin", "the lists in turn", "Voorhees, Gupta, Johnson-Laird 1995", m::round_robin, kRanks},
@@ -86,6 +89,8 @@ FusionMethod fusion_method_of(const MethodRow& row) {
   method.needs_weights = (row.uses & kNeededWeights) == kNeededWeights;
   method.is_supervised = (row.uses & kTraining) != 0;
   method.uses_scores = (row.uses & kScores) != 0;
+  method.is_sum = (row.uses & kSum) != 0;
+  method.compares_documents = (row.uses & kPairs) != 0;
   if (method.uses_scores) method.default_normalise = Normalisation::min_max;
   method.score = row.score;
   return method;

@@ -1,5 +1,4 @@
 #include <algorithm>
-#include <iterator>
 #include <numeric>
 
 #include <boost/json/array.hpp>
@@ -16,9 +15,8 @@ namespace metafuse::service {
 namespace {
 
 constexpr std::size_t kMostNotices = 20;
-/// Most documents for the methods below, which compare each document with every other one.
+/// Most documents for a method that compares each document with every other one.
 constexpr std::size_t kMaxPairwiseDocuments = 4096;
-constexpr std::string_view kPairwiseMethods[] = {"copeland", "mc1", "mc2", "mc3", "mc4", "rra"};
 
 Result<const fusion::FusionMethod*> method_named(const std::string& name) {
   const fusion::FusionMethod* method = fusion::find_fusion_method(name);
@@ -160,11 +158,6 @@ Result<void> read_options(const JsonObject* object, FuseRequest& out) {
 
 }  // namespace
 
-bool compares_documents(const fusion::FusionMethod& method) {
-  return std::find(std::begin(kPairwiseMethods), std::end(kPairwiseMethods), method.name) !=
-         std::end(kPairwiseMethods);
-}
-
 std::uint32_t FuseRequest::best_rank(std::size_t document) const {
   return std::ranges::min(holders_of(document)).rank;
 }
@@ -247,7 +240,7 @@ Result<void> check_fused_lists(FuseRequest& request) {
                   fmt::format("the method {} adds up scores, and list {} has results without one; give "
                               "every result a score, or name a method that uses ranks",
                               method.name, list.name));
-  if (compares_documents(method) && request.query.size() > kMaxPairwiseDocuments)
+  if (method.compares_documents && request.query.size() > kMaxPairwiseDocuments)
     return fail(
         Code::usage,
         fmt::format("the method {} compares documents with each other and takes at most {}; there are {}",

@@ -24,13 +24,6 @@
 namespace metafuse::service {
 namespace {
 
-/// Methods whose score is a sum over the lists, so that a result can be explained by list.
-constexpr std::string_view kSums[] = {"rrf", "rbc", "borda", "weighted_borda", "combsum", "weighted_sum"};
-
-bool is_sum(const fusion::FusionMethod& method) {
-  return std::find(std::begin(kSums), std::end(kSums), method.name) != std::end(kSums);
-}
-
 /// One result of the answer, fused by a method or by a model.
 struct FusedPlace {
   std::uint32_t document = 0;
@@ -155,7 +148,7 @@ class FusedWriter {
 /// What each list adds to each score, [list][document]; empty if the method is not a sum over lists.
 std::vector<std::vector<double>> shares_of(const FuseRequest& request) {
   const fusion::QueryLists& query = request.query;
-  if (!is_sum(*request.method)) return {};
+  if (!request.method->is_sum) return {};
   std::vector<std::vector<double>> shares;
   for (std::size_t l = 0; l < query.lists.size(); ++l) {
     fusion::QueryLists alone{query.documents,
@@ -362,7 +355,7 @@ double price_of(const FuseRequest& request) {
   double tokens = kLeast;
   for (const auto& list : request.query.lists) tokens += static_cast<double>(list.size()) / 16'000;
   const auto documents = static_cast<double>(request.query.size());
-  if (request.method != nullptr && compares_documents(*request.method)) tokens += documents * documents / 1e5;
+  if (request.method != nullptr && request.method->compares_documents) tokens += documents * documents / 1e5;
   if (request.is_explained)
     tokens += static_cast<double>(shown_count(request) * request.lists.size()) / 25'000;
   return tokens;
@@ -461,7 +454,7 @@ OrRefusal<std::string> fused_text(std::string_view text, const FusingPlace& plac
 constexpr std::size_t kMostSmallResults = 640;
 
 bool is_small(const FuseRequest& request) {
-  if (request.method == nullptr || !is_sum(*request.method) || request.is_explained) return false;
+  if (request.method == nullptr || !request.method->is_sum || request.is_explained) return false;
   std::size_t results = 0;
   for (const auto& list : request.query.lists) results += list.size();
   return results <= kMostSmallResults;

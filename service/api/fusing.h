@@ -97,9 +97,6 @@ struct FuseRequest {
   }
 };
 
-/// Whether a method compares each document with every other one.
-bool compares_documents(const fusion::FusionMethod& method);
-
 /// errors: usage, naming the wrong member, list and result
 Result<FuseRequest> read_fuse_request(const JsonObject& body, const TrackingParameters& tracking);
 

@@ -112,6 +112,30 @@ TEST_CASE("Every fusion method gives the scores of a worked example", "[fusion][
   check_scores("rra", {-std::log(7.0 / 16), -std::log(0.25), -std::log(1 - 1.0 / 16), -std::log(0.75)});
 }
 
+TEST_CASE("The score of a sum over lists is the sum of the scores that each list gives alone",
+          "[fusion][methods]") {
+  Random random(11);
+  for (const FusionMethod& method : fusion_methods()) {
+    if (!method.is_sum) continue;
+    INFO(method.name);
+    for (int i = 0; i < 50; ++i) {
+      const QueryLists query = random_query(random);
+      FusionOptions options;
+      for (std::size_t l = 0; method.takes_weights && l < query.lists.size(); ++l)
+        options.weights.push_back(static_cast<double>(l + 1));
+      std::vector<double> sums(query.size(), 0.0);
+      for (std::size_t l = 0; l < query.lists.size(); ++l) {
+        QueryLists alone{query.documents, std::vector<std::vector<ListEntry>>(query.lists.size())};
+        alone.lists[l] = query.lists[l];
+        const auto share = fuse_scores(method, alone, options);
+        for (std::size_t d = 0; d < sums.size(); ++d) sums[d] += share[d];
+      }
+      const auto scores = fuse_scores(method, query, options);
+      for (std::size_t d = 0; d < sums.size(); ++d) CHECK(sums[d] == Approx(scores[d]).margin(1e-12));
+    }
+  }
+}
+
 TEST_CASE("Normalisations give the values of worked examples", "[fusion][normalisation]") {
   const auto normal = [](Normalisation normalisation, std::vector<double> values) {
     std::vector<ListEntry> list;
