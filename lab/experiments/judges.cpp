@@ -180,15 +180,17 @@ bool is_pooled(const fusion::TrainingSet& set, std::size_t row) {
   return false;
 }
 
-/// The set with grades only for the pool: the model's, of which a share is wrong. What was not judged has
-/// grade 0, as in training from a store.
+/// The set with grades only for the pool: the model's, of which a share is wrong. What was not judged is left
+/// out of the feedback, as in training from a store.
 fusion::TrainingSet graded_by_model(fusion::TrainingSet set, double wrong, Random random) {
   constexpr int kGrades = service::kBestModelGrade + 1;
   for (std::size_t row = 0; row < set.grades.size(); ++row) {
-    int grade = set.grades[row] >= 1.0 && is_pooled(set, row) ? service::kBestModelGrade : 0;
-    if (is_pooled(set, row) && random.uniform() < wrong)
+    const bool is_graded = is_pooled(set, row);
+    int grade = set.grades[row] >= 1.0 && is_graded ? service::kBestModelGrade : 0;
+    if (is_graded && random.uniform() < wrong)
       grade = (grade + 1 + static_cast<int>(random.below(kGrades - 1))) % kGrades;
     set.grades[row] = grade;
+    set.in_feedback[row] = is_graded ? 1 : 0;
   }
   for (fusion::QueryRange& query : set.queries) query.unlisted.clear();
   return set;

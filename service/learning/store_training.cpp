@@ -249,7 +249,9 @@ class Collector {
     if (!options_.are_held_out_used && !is_of_model) judged_grades_.emplace(query.query, grades_of(query));
     TRY(const auto search, search_to_learn(store_, options_.domain, query, features_));
     if (!search) return leave_out();
-    add_rows(std::string(fusion::kJudgedRow) + query.query, *search, learned_grades(query));
+    // a model grades whole pools: what it has not graded lay deeper, and may be good
+    const bool is_pool = is_of_model || options_.are_unjudged_ignored;
+    add_rows(std::string(fusion::kJudgedRow) + query.query, *search, learned_grades(query), is_pool);
     ++(is_of_model ? report_.model_queries : report_.judged_queries);
     return {};
   }
@@ -282,7 +284,7 @@ class Collector {
       ++report_.foreign_searches;
     } else {
       add_rows(std::string(fusion::kJudgedRow) + query.search.query, query.search,
-               {query.grades.begin(), query.grades.end()});
+               {query.grades.begin(), query.grades.end()}, options_.are_unjudged_ignored);
       ++report_.offline_queries;
     }
   }
@@ -309,7 +311,7 @@ class Collector {
     // The part before '#' names the base query, so that its searches stay together when queries are split
     // into folds.
     const std::string name = std::string(fusion::kClickedRow) + found.query + '#' + clicked.search;
-    add_rows(name, found, {});
+    add_rows(name, found, {}, false);
     pending_.push_back({name, search, std::move(pairs)});
     ++report_.clicked_searches;
     return {};
@@ -336,7 +338,7 @@ class Collector {
   }
 
   void add_rows(const std::string& query, const StoredSearch& search,
-                const std::map<std::string, double>& grades) {
+                const std::map<std::string, double>& grades, bool are_unjudged_ignored) {
     const auto instances = stored_instances(search, features_);
     Noted& noted = noted_[query];
     noted.unasked = unasked_features(search);
@@ -354,7 +356,7 @@ class Collector {
       if (is_judged) unlisted.erase(grade->first);
       const bool is_ignored = set_aside.contains(instances.documents[i]);
       builder_.add({query, instances.documents[i], is_judged ? grade->second : 0.0,
-                    is_judged || grades.empty() || !(is_ignored || options_.are_unjudged_ignored), cells});
+                    is_judged || grades.empty() || !(is_ignored || are_unjudged_ignored), cells});
     }
     for (const auto& [document, grade] : unlisted) noted.unlisted.push_back(grade);
   }

@@ -98,6 +98,19 @@ TEST_CASE("A model's judgments count only on request", "[service][judges]") {
   CHECK_FALSE(report.has_feedback());
 }
 
+TEST_CASE("What a model did not grade is no feedback, and what people did not is bad", "[service][judges]") {
+  for (const auto& [judge, is_in_feedback] : {std::pair{"model:m", 0}, std::pair{"ann", 1}}) {
+    JudgedStore judged;
+    judged.judge(0, judge, {3, 0});
+    StoreTrainingOptions options = judged.options();
+    options.judges = {"m", 1.0, false, false};
+    const auto set = training_set_from_store(*judged.store, options);
+    REQUIRE(set.has_value());
+    REQUIRE(set->in_feedback.size() == 4);
+    for (std::size_t row = 0; row < 4; ++row) CHECK(set->in_feedback[row] == (row < 2 ? 1 : is_in_feedback));
+  }
+}
+
 TEST_CASE("A model's judgments decide no order and measure no model", "[service][judges]") {
   JudgedStore judged;
   judged.judge(1, "model:m", {0, 0, 3, 1});
