@@ -26,7 +26,7 @@ export interface MetafuseEnsembleRetrieverInput extends BaseRetrieverInput, Meta
   domain?: string;
   /** Instead of a domain: a method of `metafuse fuse --list-methods`; default "rrf". */
   method?: string;
-  /** The member of the metadata that identifies a document; default: the document's id, else a digest of its text. */
+  /** The member of the metadata that identifies a document instead of its `id`; one that lacks it: a digest of its text. */
   idKey?: string;
   limit?: number;
 }

@@ -73,6 +73,10 @@ async function langchain() {
   const keyed = [new Document({ pageContent: "one", metadata: { key: "k" } }), new Document({ pageContent: "two", metadata: { key: "k" } })];
   const joined = await new MetafuseEnsembleRetriever({ url, retrievers: keyed.map((document) => new Fixed([document])), idKey: "key" }).invoke("x");
   assert.deepEqual(joined.map((document) => document.pageContent), ["one"]);
+  // with idKey an id counts for nothing: documents without that member are told apart by their texts
+  const lacking = ["one", "two"].map((pageContent) => new Document({ id: "same", pageContent }));
+  const apart = await new MetafuseEnsembleRetriever({ url, retrievers: lacking.map((document) => new Fixed([document])), idKey: "key" }).invoke("x");
+  assert.deepEqual(apart.map((document) => document.pageContent), ["one", "two"]);
   const texts = ["", "long ".repeat(600), "short"].map((pageContent) => new Document({ pageContent }));
   const named = new Document({ pageContent: "named", id: "n".repeat(2000) });
   const unnamed = await new MetafuseEnsembleRetriever({ url, retrievers: [new Fixed(texts), new Fixed([...texts, named])] }).invoke("x");

@@ -44,9 +44,9 @@ class MetafuseRetriever(BaseRetriever):
 
 class MetafuseEnsembleRetriever(BaseRetriever):
     """Asks several retrievers and fuses their documents: by the model of a server's ``domain``, by a ``model`` file, or by
-    a ``method`` (RRF). The keys of ``retrievers`` are the names of the lists. Documents are the same if the member
-    ``id_key`` of their metadata, else their id, else their text is. The metadata get ``fusion``: rank, score, id (as
-    ``Client.feedback`` names the document) and, with a domain that learns, search_id."""
+    a ``method`` (RRF). The keys of ``retrievers`` are the names of the lists. Documents are the same if their id is or, with
+    ``id_key``, that member of their metadata instead; those that lack it are the same if their text is. The metadata get
+    ``fusion``: rank, score, id (as ``Client.feedback`` names the document) and, with a domain that learns, search_id."""
 
     retrievers: Dict[str, BaseRetriever]
     domain: Optional[str] = None
