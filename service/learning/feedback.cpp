@@ -59,6 +59,19 @@ Result<void> read_kind(const JsonObject& body, FeedbackRequest& request) {
   return {};
 }
 
+/// What the store may know a result by: its id or its URL's key, or the URL itself, which a caller may have
+/// sent as an id; each of them also hashed. None for a text that is no URL.
+std::vector<std::string> names_of(const FeedbackRequest& request, const FeedbackRules& rules) {
+  std::vector<std::string> names{request.id};
+  if (request.id.empty()) {
+    auto key = canonical_url_key(request.url, rules.tracking);
+    if (!key) return {};
+    names = {std::move(*key), request.url};
+  }
+  for (std::size_t i = names.size(); i > 0; --i) names.push_back(hashed_document(rules.secret, names[i - 1]));
+  return names;
+}
+
 /// One piece of feedback with all that decides what becomes of it.
 struct SentFeedback {
   Store& store;
@@ -116,17 +129,10 @@ std::optional<std::uint32_t> shown_position(const StoredSearch& search, const Fe
     if (request.position > search.shown.size()) return std::nullopt;
     return request.position - 1;
   }
-  std::string name = request.id;
-  if (name.empty()) {
-    auto key = canonical_url_key(request.url, rules.tracking);
-    if (!key) return std::nullopt;
-    name = std::move(*key);
-  }
-  const std::string hashed = hashed_document(rules.secret, name);
-  for (std::size_t i = 0; i < search.shown.size(); ++i) {
-    const std::string& document = search.documents[search.shown[i].document];
-    if (document == name || document == hashed) return static_cast<std::uint32_t>(i);
-  }
+  const std::vector<std::string> names = names_of(request, rules);
+  for (std::size_t i = 0; i < search.shown.size(); ++i)
+    if (std::ranges::find(names, search.documents[search.shown[i].document]) != names.end())
+      return static_cast<std::uint32_t>(i);
   return std::nullopt;
 }
 

@@ -116,6 +116,24 @@ TEST_CASE("A click counts once and only for a result that was shown", "[service]
   CHECK(fixture.take(by_url) == FeedbackOutcome::not_shown);
 }
 
+TEST_CASE("A URL names a result that a caller's list identified by that URL", "[service][feedback]") {
+  Fixture fixture;
+  const std::string url = "https://www.example.org/2?utm_source=x";
+  for (const bool is_hashed : {false, true}) {
+    StoredSearch fused = sample_search();
+    fused.documents[2] = is_hashed ? hashed_document(fixture.rules.secret, url) : url;
+    FeedbackRequest request;
+    request.search = fused.id;
+    request.url = url;
+    CHECK(shown_position(fused, request, fixture.rules) == 2U);
+    request.url = "https://www.example.org/2";
+    CHECK_FALSE(shown_position(fused, request, fixture.rules));
+    fused.documents[2] = "an id";
+    request.url = "an id";
+    CHECK_FALSE(shown_position(fused, request, fixture.rules));
+  }
+}
+
 TEST_CASE("A search id cannot be forged and expires", "[service][feedback]") {
   Fixture fixture;
   CHECK(fixture.click(1, kNewYear + fixture.rules.click_seconds) == FeedbackOutcome::recorded);
