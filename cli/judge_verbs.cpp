@@ -124,7 +124,12 @@ Result<std::vector<BaseQuery>> queries_to_judge(const JudgeArguments& arguments,
   if (arguments.queries.empty()) {
     if (store == nullptr)
       return fail(Code::usage, "without a store, say which queries to judge: --queries FILE");
-    return service::most_asked(*store, arguments.pool.domain, arguments.most_asked);
+    TRY(auto asked, service::most_asked(*store, arguments.pool.domain, arguments.most_asked));
+    if (asked.wordless > 0)
+      std::cerr << fmt::format(
+          "metafuse: {} more queries of the store cannot be judged, because their words are not kept\n",
+          asked.wordless);
+    return std::move(asked.queries);
   }
   TRY(const auto read, service::read_judged_queries(arguments.queries, config.tracking));
   std::vector<BaseQuery> queries;

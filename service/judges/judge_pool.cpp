@@ -89,15 +89,15 @@ Result<JudgePool> pool_results(const Snapshot& snapshot, const std::vector<BaseQ
                                           domain->domain.name, queries.size()));
 }
 
-Result<std::vector<BaseQuery>> most_asked(Store& store, const std::string& domain, std::size_t count) {
-  TRY(auto asked, store.searches.asked_queries(domain, std::max(count, kMaxQueued)));
-  std::vector<BaseQuery> queries;
-  for (SearchedQuery& query : asked)
-    if (!query.slots.slots.empty() && queries.size() < count) queries.push_back(std::move(query.slots));
-  if (queries.empty())
+Result<AskedQueries> most_asked(Store& store, const std::string& domain, std::size_t count) {
+  TRY(auto asked, store.searches.asked_queries(domain, count));
+  if (asked.empty())
     return fail(Code::bad_data,
                 "domain " + domain + ": the store knows no query in words; give some with --queries FILE");
-  return queries;
+  AskedQueries out;
+  for (SearchedQuery& query : asked) out.queries.push_back(std::move(query.slots));
+  TRY(out.wordless, store.searches.count_wordless(domain));
+  return out;
 }
 
 StoreBatch judgments_of(const JudgePool& pool, const JudgeRun& run, const JudgePoolOptions& options) {

@@ -52,10 +52,16 @@ struct JudgePool {
 Result<JudgePool> pool_results(const Snapshot& snapshot, const std::vector<BaseQuery>& queries,
                                const JudgePoolOptions& options, const Clock& clock);
 
-/// The base queries of a domain that people asked most, as far as their words are known.
+/// What a store says people asked.
+struct AskedQueries {
+  std::vector<BaseQuery> queries;  ///< the most asked first
+  std::size_t wordless = 0;        ///< further ones whose words are not known (hashed, or past the retention)
+};
+
+/// The base queries of a domain that people asked most, of those whose words are known.
 ///
 /// errors: those of the store; bad_data: there are none
-Result<std::vector<BaseQuery>> most_asked(Store& store, const std::string& domain, std::size_t count);
+Result<AskedQueries> most_asked(Store& store, const std::string& domain, std::size_t count);
 
 /// The grades of a run as they are stored: searches that nobody was shown, with judgments of their results.
 StoreBatch judgments_of(const JudgePool& pool, const JudgeRun& run, const JudgePoolOptions& options);

@@ -112,7 +112,6 @@ Result<JudgingState> judging_state(Store& store, std::string_view domain, std::s
   state.has_more = asked.size() > kMaxQueued;
   if (state.has_more) asked.pop_back();
   for (SearchedQuery& query : asked) {
-    if (query.slots.slots.empty()) continue;
     const JudgedQuery* known = find_judged(judged, query.query);
     state.queries.push_back(queued(std::move(query), known, judge));
     state.judged += state.queries.back().own_documents > 0 ? 1 : 0;

@@ -14,6 +14,10 @@ namespace {
 /// Size of a search's row without its texts: id, digest, index entries.
 constexpr std::size_t kRowBytes = 300;
 constexpr std::size_t kFewestCopied = 8;  ///< fewer searches than this are inserted one by one
+/// Whether a group of searches of one base query has one whose slots are kept.
+constexpr std::string_view kHasWords =
+    "EXISTS (SELECT 1 FROM searches AS worded WHERE worded.domain = $1 AND worded.query = searches.query AND "
+    "worded.slots <> '{}')";
 constexpr std::string_view kSearchColumns = "id, domain, query, slots, at, model, challenger, lists, times";
 constexpr std::string_view kWrittenColumns =
     "id, domain, query, slots, at, model, challenger, lists, times, bytes, results";
@@ -83,8 +87,8 @@ Result<std::set<std::string>> insert_copied(SqlSession& session, const std::vect
   return std::set<std::string>(inserted.begin(), inserted.end());
 }
 
-/// Base queries with the ids and slots of their latest searches; of those of the same second, the one that
-/// showed most results counts.
+/// Base queries with the ids and slots of their latest searches whose words are known, or else of the latest.
+/// Of those of the same second, the one that showed most results counts.
 ///
 /// in: rest - of the statement, after the condition for the domain, the first of the values
 Result<std::vector<SearchedQuery>> read_asked(SqlSession& session, std::string_view rest,
@@ -96,14 +100,18 @@ Result<std::vector<SearchedQuery>> read_asked(SqlSession& session, std::string_v
             text_of(row[0]), {}, {}, static_cast<std::uint64_t>(integer_of(row[1])), integer_of(row[2])};
       }));
   for (SearchedQuery& query : queries)
-    TRY_VOID(session.run(
-        "SELECT id, slots FROM searches WHERE domain = $1 AND query = $2 ORDER BY at DESC, results DESC, id "
-        "LIMIT 1",
-        {*values.begin(), query.query}, [&](SqlRow row) -> Result<void> {
-          query.search = text_of(row[0]);
-          TRY(query.slots, read_slots_text(text_of(row[1])));
-          return {};
-        }));
+    for (const char* condition : {"AND slots <> '{}' ", ""}) {
+      if (!query.search.empty()) continue;
+      const std::string latest = fmt::format(
+          "SELECT id, slots FROM searches WHERE domain = $1 AND query = $2 {}"
+          "ORDER BY at DESC, results DESC, id LIMIT 1",
+          condition);
+      TRY_VOID(session.run(latest, {*values.begin(), query.query}, [&](SqlRow row) -> Result<void> {
+        query.search = text_of(row[0]);
+        TRY(query.slots, read_slots_text(text_of(row[1])));
+        return {};
+      }));
+    }
   return queries;
 }
 
@@ -173,14 +181,27 @@ Result<std::optional<StoredSearch>> StoredSearches::find(std::string_view id, Ti
 Result<std::vector<SearchedQuery>> StoredSearches::asked_queries(std::string_view domain, std::size_t limit,
                                                                  std::string_view judge) {
   const auto most = static_cast<std::int64_t>(limit);
+  const auto rest = [](std::string_view first, int limit_value) {
+    return fmt::format("GROUP BY query HAVING {} ORDER BY {}asked DESC, query LIMIT ${}", kHasWords, first,
+                       limit_value);
+  };
   return database_.read_value([&](SqlSession& session) {
-    if (judge.empty())
-      return read_asked(session, "GROUP BY query ORDER BY asked DESC, query LIMIT $2", {domain, most});
+    if (judge.empty()) return read_asked(session, rest("", 2), {domain, most});
     return read_asked(session,
-                      "GROUP BY query ORDER BY query IN (SELECT query FROM judgments WHERE domain = $1 AND "
-                      "judge = $2), asked DESC, query LIMIT $3",
+                      rest("query IN (SELECT query FROM judgments WHERE domain = $1 AND judge = $2), ", 3),
                       {domain, judge, most});
   });
+}
+
+Result<std::size_t> StoredSearches::count_wordless(std::string_view domain) {
+  static const std::string sql = fmt::format(
+      "SELECT count(*) FROM (SELECT query FROM searches WHERE domain = $1 GROUP BY query HAVING NOT {}) AS "
+      "wordless",
+      kHasWords);
+  TRY(const auto count, database_.read_value([&](SqlSession& session) {
+    return first_row<std::int64_t>(session, sql, {domain});
+  }));
+  return static_cast<std::size_t>(count);
 }
 
 Result<std::optional<SearchedQuery>> StoredSearches::find_query(std::string_view domain,

@@ -20,8 +20,8 @@ namespace metafuse::service {
 /// A base query of a domain, summed up from its searches.
 struct SearchedQuery {
   std::string query;        ///< as StoredSearch::query
-  BaseQuery slots;          ///< of its latest search
-  std::string search;       ///< its latest search
+  BaseQuery slots;          ///< of `search`; empty if none of its searches has them
+  std::string search;       ///< its latest search that has slots, or else its latest
   std::uint64_t times = 0;  ///< how often people were shown an answer
   UnixTime at = 0;          ///< of its latest search
 
@@ -46,12 +46,14 @@ class StoredSearches {
   /// in: id - a stored or a delivered one
   Result<std::optional<StoredSearch>> find(std::string_view id, TimePoint end = TimePoint::max());
 
-  /// Base queries that were searched or queued for judging, the most asked first.
+  /// Base queries that were searched or queued for judging and whose words are known, the most asked first.
   ///
   /// in: judge - the queries of which this one graded no document come before the others; "" for no judge
   Result<std::vector<SearchedQuery>> asked_queries(std::string_view domain, std::size_t limit,
                                                    std::string_view judge = {});
-  /// One of the base queries of asked_queries(), or nothing.
+  /// How many base queries are known by their digests alone: hashed, or older than the retention.
+  Result<std::size_t> count_wordless(std::string_view domain);
+  /// A base query that was searched or queued for judging, or nothing.
   Result<std::optional<SearchedQuery>> find_query(std::string_view domain, std::string_view query);
 
   /// Every search of a domain since a time, without its lists.

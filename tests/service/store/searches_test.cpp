@@ -249,6 +249,19 @@ void check_asked_queries(Store& store) {
   };
   CHECK(order_for("ann") == "cab");
   CHECK(order_for("bob") == "bca");
+  // those whose words are not kept take no places; one that was asked before they were hashed is known
+  for (const std::string query : {"x", "y", "c"}) {
+    StoredSearch hashed = sample_search("shoes", kNewYear + 20);
+    hashed.query = query;
+    hashed.slots.slots.clear();
+    hashed.times = 100;
+    add(store, hashed);
+  }
+  CHECK(order_for("bob") == "cba");
+  CHECK(order_for("") == "cba");
+  CHECK_FALSE(store.searches.asked_queries("shoes", 1)->front().slots.slots.empty());
+  CHECK(*store.searches.count_wordless("shoes") == 2);
+  CHECK(*store.searches.count_wordless("hats") == 0);
   CHECK((**store.searches.find_query("shoes", "b")).search == best);
   CHECK_FALSE(store.searches.find_query("hats", "b")->has_value());
 }
