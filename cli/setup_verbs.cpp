@@ -288,11 +288,8 @@ Result<void> write_configuration(const InitArguments& a, const std::vector<InitE
 /// out: what to tell the user about the index
 Result<std::string> index_documents(InitArguments& a, const std::string& database) {
   if (a.documents.empty()) return std::string();
-  fetchers::IndexOptions options;
+  fetchers::IndexOptions options = fetchers::options_of_init();
   options.language = a.language;
-  options.has_cosine = true;
-  options.keeps_terms = true;
-  options.updates = true;
   options.files.base_url = a.base_url;
   options.files.threads = hardware_threads();
   options.files.progress = terminal_progress("reading files");
@@ -300,8 +297,7 @@ Result<std::string> index_documents(InitArguments& a, const std::string& databas
   watch_interrupts();  // an interrupted run must remove what it has written
   options.is_interrupted = was_interrupted;
   options.tell_wait = print_wait;
-  if (a.has_vectors) options.vectors.source = fetchers::VectorOptions::Source::lsi;
-  options.vectors.is_optional = true;
+  if (!a.has_vectors) options.vectors.source = fetchers::VectorOptions::Source::none;
   TRY(const auto report, fetchers::build_local_index(database, a.documents, options));
   a.has_vectors = report.dimensions > 0;
   a.examples = example_queries(database);

@@ -30,6 +30,23 @@ Log::Level level_of(const Error& error) {
   return error.code == Code::bad_config ? Log::Level::info : Log::Level::warning;
 }
 
+/// The options with which an index's folders are read again. If it is so damaged that it does not say them,
+/// those of `metafuse init`; but not for vectors that an endpoint makes, because they have their price, and
+/// not for a file that no engine searches, because it may be something else whose name was mistyped.
+Result<fetchers::IndexOptions> reading_options(const LoadedEngines& engines, const std::string& index) {
+  const auto embed = engines.embed_texts.find(index);
+  const bool is_searched =
+      std::ranges::any_of(engines.indexes, [&](const auto& entry) { return entry.second == index; });
+  if (embed == engines.embed_texts.end() && is_searched && fetchers::is_damaged_index(index)) {
+    fetchers::IndexOptions options = fetchers::options_of_init();
+    options.is_damaged = true;
+    return options;
+  }
+  TRY(auto options, fetchers::options_to_update(index));
+  if (embed != engines.embed_texts.end()) options.vectors.embed = embed->second;
+  return options;
+}
+
 }  // namespace
 
 Result<std::string> index_of(const LoadedDomain& domain) {
@@ -203,10 +220,7 @@ Result<bool> DocumentKeeper::read_folders(const Snapshot& snapshot, const Docume
                                           Kept& kept, TimePoint now) {
   kept.next_reading = now + std::chrono::duration_cast<std::chrono::nanoseconds>(
                                 std::chrono::duration<double>(documents.every_seconds));
-  TRY(auto options, fetchers::options_to_update(documents.index));
-  if (const auto embed = snapshot.engines.embed_texts.find(documents.index);
-      embed != snapshot.engines.embed_texts.end())
-    options.vectors.embed = embed->second;
+  TRY(auto options, reading_options(snapshot.engines, documents.index));
   options.files.base_url = documents.base_url;
   options.files.threads = hardware_threads();
   options.is_interrupted = [this] { return is_stopping_.load(); };
@@ -220,7 +234,8 @@ Result<bool> DocumentKeeper::read_folders(const Snapshot& snapshot, const Docume
                        {"was_version", report.other_version},
                        {"version", fetchers::kIndexVersion}});
   if (report.was_damaged)
-    options_.on_event(Log::Level::warning, "damaged index built again", {{"index", documents.index}});
+    options_.on_event(Log::Level::warning, "damaged index built again",
+                      {{"index", documents.index}, {"put_aside", report.put_aside}});
   const bool has_changed = !report.is_update || report.added + report.changed + report.removed > 0;
   if (has_changed)
     options_.on_event(Log::Level::info, "documents read",

@@ -17,26 +17,31 @@ namespace metafuse::fetchers {
 namespace {
 
 constexpr std::string_view kBeside = ".new-";
+constexpr std::string_view kDamaged = ".damaged";
 constexpr std::size_t kRandomBytes = 8;  ///< of a name that nobody else uses
 constexpr std::chrono::seconds kLongestWait{1};
 
 /// An index may replace an index or an empty file. Anything else at its path is more likely a mistyped name,
 /// and is kept.
-Result<void> check_place(const std::string& path) {
-  if (auto writable = check_writable(path); !writable) return writable;
+///
+/// out: whether it is a file that cannot be read as a database
+Result<bool> check_place(const std::string& path, bool takes_unreadable) {
+  TRY_VOID(check_writable(path));
   std::error_code error;
   const auto kept = [&](const std::string& what) {
     return fail(Code::no_input, path + ": exists and is " + what);
   };
-  if (!std::filesystem::exists(path, error)) return {};
+  if (!std::filesystem::exists(path, error)) return false;
   if (!std::filesystem::is_regular_file(path, error)) return kept("not a regular file; name another file");
-  if (std::filesystem::is_empty(path, error)) return {};
+  if (std::filesystem::is_empty(path, error)) return false;
   TRY(auto database, open_index_file(path));
   const auto version = index_version(database);
-  if (!version && version.error().code == Code::bad_data) return fail(Code::no_input, version.error().text);
+  const bool is_unreadable = !version && version.error().code == Code::bad_data;
+  if (is_unreadable && takes_unreadable) return true;
+  if (is_unreadable) return fail(Code::no_input, version.error().text);
   if (!version) return version.error();
   if (version->empty()) return kept("not a document index; name another file");
-  return {};
+  return false;
 }
 
 /// Removes what killed programs have left beside the index. The caller holds the lock, so that nobody is
@@ -59,9 +64,9 @@ void remove_leftovers(const std::string& database) {
 
 }  // namespace
 
-Result<IndexWriting> IndexWriting::begin(const std::string& database, const TellWait& tell,
-                                         const IsInterrupted& is_interrupted) {
-  TRY_VOID(check_place(database));
+Result<IndexWriting> IndexWriting::begin(const std::string& database, const IndexWritingOptions& options) {
+  const auto& [tell, is_interrupted, takes_unreadable] = options;
+  TRY(const bool is_unreadable, check_place(database, takes_unreadable));
   const TimePoint end = machine_clock().now() + kLongestWait;
   bool is_told = false;
   const std::string what = "another program is writing " + database;
@@ -79,14 +84,15 @@ Result<IndexWriting> IndexWriting::begin(const std::string& database, const Tell
     return fail(Code::try_again, what + "; try again when it has ended");
   }
   if (!lock) return lock.error();
-  IndexWriting writing(database, std::move(*lock));
+  IndexWriting writing(database, is_unreadable, std::move(*lock));
   remove_leftovers(database);
   return writing;
 }
 
-IndexWriting::IndexWriting(std::string database, FileLock lock)
+IndexWriting::IndexWriting(std::string database, bool is_unreadable, FileLock lock)
     : database_(std::move(database)),
       beside_(database_ + std::string(kBeside) + random_hex(kRandomBytes)),
+      is_unreadable_(is_unreadable),
       lock_(std::move(lock)) {}
 
 IndexWriting::~IndexWriting() {
@@ -96,10 +102,14 @@ IndexWriting::~IndexWriting() {
   std::filesystem::remove(lock_path(), error);
 }
 
-Result<void> IndexWriting::finish() {
+Result<std::string> IndexWriting::finish() {
+  const std::string aside = is_unreadable_ ? database_ + std::string(kDamaged) : std::string();
+  std::error_code error;
+  if (is_unreadable_) std::filesystem::rename(database_, aside, error);
+  if (error) return fail(Code::try_again, aside + ": cannot be written: " + error.message());
   TRY_VOID(replace_file(beside_, database_));
   beside_.clear();
-  return {};
+  return aside;
 }
 
 }  // namespace metafuse::fetchers

@@ -16,10 +16,8 @@ namespace {
 
 constexpr std::string_view kIfDamaged =
     "delete it and build it again with metafuse index and the options that its engines need (those of "
-    "metafuse "
-    "init: --update --cosine --expandable --embedding lsi); a server that reads its documents does so when "
-    "it "
-    "starts";
+    "metafuse init: --update --cosine --expandable --embedding lsi); a server that reads its documents does "
+    "that by itself, unless an endpoint makes its vectors";
 
 }  // namespace
 

@@ -32,6 +32,7 @@ struct IndexReport {
   std::string language;        ///< of documents that do not state theirs; empty: unknown
   std::string other_version;   ///< of the index that was there and could not be updated for that; else empty
   bool was_damaged = false;    ///< the index that was there, so that it was built anew
+  std::string put_aside;       ///< where the file that was there is now, if it could not be read; else empty
   bool is_update = false;      ///< an existing index was updated
   std::size_t added = 0;       ///< this and the next two: for updates
   std::size_t changed = 0;
@@ -52,7 +53,8 @@ struct IndexOptions {
   bool updates = false;          ///< stores the documents too, and updates an index that has them
   bool follows_added = false;    ///< keeps what is there, and only takes what programs added and removed
   bool defers_training = false;  ///< with it: new documents get their vectors from the words known already
-  TellWait tell_wait;            ///< as for IndexWriting::begin()
+  bool is_damaged = false;  ///< what is at the index's path is an index, even if it cannot be read as one
+  TellWait tell_wait;       ///< as for IndexWriting::begin()
   IsInterrupted is_interrupted;  ///< called between documents; optional
   ProgressReport progress;
   DocumentFileOptions files;
@@ -64,7 +66,8 @@ struct IndexOptions {
 ///
 /// With `updates`, an index that was built with it and has the same fields and lists is updated instead:
 /// files whose size and time are unchanged are not read, and only new, changed and deleted documents cause
-/// work. Any other index is rebuilt.
+/// work. Any other index is rebuilt. With `is_damaged`, a file that is not even a database is kept as
+/// DATABASE.damaged.
 ///
 /// in:     documents - files and folders, as for read_documents; database - replaced as a whole
 /// errors: bad_config: an unknown language, or an endpoint makes the vectors and there is no `embed`;
@@ -75,9 +78,15 @@ struct IndexOptions {
 Result<IndexReport> build_local_index(const std::string& database, const std::vector<std::string>& documents,
                                       const IndexOptions& options = {});
 
+/// The options of the index that `metafuse init` makes.
+IndexOptions options_of_init();
+
 /// The options with which an index of any version was made; without an index those of `metafuse init`.
 /// errors: those of opening; bad_data: the index is damaged
 Result<IndexOptions> options_to_update(const std::string& database);
+
+/// Whether a file is a damaged index, or no database at all: it does not say with which options it was made.
+bool is_damaged_index(const std::string& database);
 
 struct IndexFacts {
   std::size_t documents = 0;

@@ -285,8 +285,8 @@ Result<std::optional<IndexReport>> update_copy(const std::string& database, cons
                                                const std::vector<std::string>& documents,
                                                const Changes& added, const IndexOptions& options) {
   std::error_code error;
-  if (!options.updates || !other_version(database).empty() || !std::filesystem::exists(database, error) ||
-      std::filesystem::is_empty(database, error))
+  if (!options.updates || options.is_damaged || !other_version(database).empty() ||
+      !std::filesystem::exists(database, error) || std::filesystem::is_empty(database, error))
     return std::optional<IndexReport>();
   std::filesystem::copy_file(database, beside, error);
   if (error) return fail(Code::try_again, beside + ": " + error.message());
@@ -310,7 +310,7 @@ Result<IndexReport> write_beside(const std::string& database, const std::string&
   if (is_damaged) std::filesystem::remove(beside, error);
   TRY(auto report, build_anew(beside, documents, added, options));
   report.other_version = other_version(database);
-  report.was_damaged = is_damaged;
+  report.was_damaged = is_damaged || options.is_damaged;
   return report;
 }
 
@@ -362,17 +362,23 @@ Result<std::optional<IndexReport>> follow_beside(const std::string& database, co
 
 }  // namespace
 
+IndexOptions options_of_init() {
+  IndexOptions options;
+  options.updates = true;
+  options.has_cosine = true;
+  options.keeps_terms = true;
+  options.vectors.source = VectorOptions::Source::lsi;
+  options.vectors.is_optional = true;
+  return options;
+}
+
 Result<IndexOptions> options_to_update(const std::string& database) {
+  std::error_code error;
+  if (!std::filesystem::exists(database, error) || std::filesystem::is_empty(database, error))
+    return options_of_init();
   IndexOptions options;
   options.updates = true;
   options.vectors.is_optional = true;
-  std::error_code error;
-  if (!std::filesystem::exists(database, error)) {
-    options.has_cosine = true;
-    options.keeps_terms = true;
-    options.vectors.source = VectorOptions::Source::lsi;
-    return options;
-  }
   TRY(auto index, open_index_file(database));
   TRY(const std::string version, index_version(index));
   if (version.empty()) TRY_VOID(check_index_format(index, database));
@@ -388,6 +394,16 @@ Result<IndexOptions> options_to_update(const std::string& database) {
   if (meta.source == VectorOptions::Source::none && wants_vectors(index))
     options.vectors.source = VectorOptions::Source::lsi;
   return options;
+}
+
+bool is_damaged_index(const std::string& database) {
+  const auto is_damage = [](const Error& error) { return error.code == Code::bad_data; };
+  auto index = open_index_file(database);
+  if (!index) return is_damage(index.error());
+  const auto version = index_version(*index);
+  if (!version) return is_damage(version.error());
+  const auto options = options_to_update(database);
+  return *version == kIndexVersion && !options && is_damage(options.error());
 }
 
 Result<IndexFacts> facts_of_index(const std::string& database) {
@@ -433,7 +449,7 @@ Result<std::optional<IndexReport>> follow_added_documents(const std::string& dat
                                                           const FollowOptions& following) {
   TRY(auto added, AddedDocuments::open_if_there(database));
   if (!added) return std::optional<IndexReport>();
-  TRY(auto writing, IndexWriting::begin(database, {}, following.is_interrupted));
+  TRY(auto writing, IndexWriting::begin(database, {.is_interrupted = following.is_interrupted}));
   TRY(auto options, options_to_update(database));
   options.follows_added = true;
   options.defers_training = following.defers_training;
@@ -450,9 +466,10 @@ Result<IndexReport> build_local_index(const std::string& database, const std::ve
                                       const IndexOptions& options) {
   if (!options.language.empty()) TRY_VOID(check_language(options.language));
   TRY_VOID(check_embedding(database, options));
-  TRY(auto writing, IndexWriting::begin(database, options.tell_wait, options.is_interrupted));
+  TRY(auto writing,
+      IndexWriting::begin(database, {options.tell_wait, options.is_interrupted, options.is_damaged}));
   TRY(auto report, write_beside(database, writing.path(), documents, options));
-  TRY_VOID(writing.finish());
+  TRY(report.put_aside, writing.finish());
   return report;
 }
 

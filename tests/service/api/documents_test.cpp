@@ -54,26 +54,40 @@ const std::string kLines = "application/x-ndjson";
 
 }  // namespace
 
-TEST_CASE("A server builds an index of another version again and logs a damaged one once as an error",
+TEST_CASE("A server builds an index of another version or a damaged one again, and keeps another database",
           "[service][documents]") {
   DocumentServer server;
   CHECK(server.soon_finds("lovelace", "https://ada.example/"));
-  CHECK(server.process().end(SIGTERM) == 0);
   const std::string index = server.folder().path("local.db");
-  {
-    auto file = SqliteDatabase::open(index, {.mode = SqliteMode::create});
-    REQUIRE(file->run("UPDATE meta SET value='1' WHERE name='version';").has_value());
-  }
-  server.start();
+  const auto change_index = [&](const std::string& sql) {
+    CHECK(server.process().end(SIGTERM) == 0);
+    CHECK(SqliteDatabase::open(index, {.mode = SqliteMode::create})->run(sql).has_value());
+    server.start();
+  };
+  change_index("UPDATE meta SET value='1' WHERE name='version';");
   CHECK(server.soon_finds("lovelace", "https://ada.example/"));
   const auto has_logged = [&](const std::string& event) {
     return becomes_true([&] { return read_file(server.log()).find(event) != std::string::npos; });
   };
   CHECK(has_logged("\"event\":\"index of another version built again\""));
-  std::string bytes = read_file(index);
-  std::fill(bytes.begin() + 4096, bytes.end(), 'Z');
-  server.folder().write("damaged", bytes);
-  std::filesystem::rename(server.folder().path("damaged"), index);
+  const auto damage = [&](std::size_t begin, std::size_t end) {
+    CHECK(server.process().end(SIGTERM) == 0);
+    std::string bytes = read_file(index);
+    std::fill(bytes.begin() + static_cast<std::ptrdiff_t>(begin),
+              bytes.begin() + static_cast<std::ptrdiff_t>(std::min(end, bytes.size())), 'Z');
+    server.folder().write("damaged", bytes);
+    std::filesystem::rename(server.folder().path("damaged"), index);
+    server.start();
+    return bytes;
+  };
+  damage(4096, std::string::npos);
+  CHECK(has_logged("\"event\":\"damaged index built again\""));
+  CHECK(server.soon_finds("lovelace", "https://ada.example/"));
+  const std::string unreadable = damage(0, 4096);
+  CHECK(has_logged("\"event\":\"damaged index built again\""));
+  CHECK(server.soon_finds("lovelace", "https://ada.example/"));
+  CHECK((read_file(index + ".damaged") == unreadable));
+  change_index("DROP TABLE meta;");
   CHECK(has_logged("\"level\":\"error\",\"event\":\"index not updated\""));
   CHECK(becomes_true(
       [&] { return server.get("/readyz").find("\nindexes: 1 cannot be") != std::string::npos; }));

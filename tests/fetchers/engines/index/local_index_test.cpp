@@ -56,6 +56,30 @@ TEST_CASE("A damaged index is to be built again, not restored from a backup", "[
   CHECK(built.error().text.find(advice) != std::string::npos);
 }
 
+TEST_CASE("A file that cannot be read is put aside only by who knows that it is an index",
+          "[fetchers][local]") {
+  const IndexFile index;
+  CHECK_FALSE(is_damaged_index(index.database));
+  std::string bytes = *read_text(index.database, 100'000'000);
+  std::fill(bytes.begin(), bytes.begin() + 4096, '\x5A');
+  index.folder.write("pages.db", bytes);
+  CHECK(is_damaged_index(index.database));
+  IndexOptions options;
+  const auto refused = build_local_index(index.database, {index.documents}, options);
+  CHECK(refused.error().code == Code::no_input);
+  CHECK(*read_text(index.database, 100'000'000) == bytes);
+  options.is_damaged = true;
+  CHECK(build_local_index(index.database, {index.folder.path("none")}, options).has_error());
+  CHECK(*read_text(index.database, 100'000'000) == bytes);
+  const auto built = build_local_index(index.database, {index.documents}, options);
+  REQUIRE(built.has_value());
+  CHECK(built->was_damaged);
+  CHECK(built->put_aside == index.database + ".damaged");
+  CHECK(*read_text(built->put_aside, 100'000'000) == bytes);
+  CHECK(check_index(index.database).has_value());
+  CHECK_FALSE(is_damaged_index(index.database));
+}
+
 TEST_CASE("An index that another program has locked is not said to be damaged", "[fetchers][local]") {
   const IndexFile index;
   auto other = SqliteDatabase::open(index.database, {.mode = SqliteMode::create});
@@ -157,6 +181,7 @@ TEST_CASE("Another database is no index and is kept", "[fetchers][local]") {
     CHECK(built.error().text == path + ": exists and is not a document index; name another file");
     const auto opened = open_index(path);
     CHECK(opened.error().text.find("not a document index (it has no format entry)") != std::string::npos);
+    CHECK_FALSE(is_damaged_index(path));
   }
 }
 
