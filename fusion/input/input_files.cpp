@@ -2,7 +2,10 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <tuple>
+
+#include <fmt/format.h>
 
 #include "core/diagnostics.h"
 #include "core/keyed_hash.h"
@@ -47,8 +50,11 @@ Result<WeightedPair> pair_of(std::span<const std::string_view> fields, const Tra
 /// Adds the pairs in a file to a training set. A line is `qid document_below document_above weight`.
 ///
 /// in:     communicator - of the processes that hold the queries missing from this set, or null
-/// errors: bad_data with file and line: an unknown query or document, a weight that is not positive
-Result<void> read_pairs(const std::string& path, Communicator* communicator, TrainingSet& set) {
+///         most - how many pairs memory may hold
+/// errors: with file and line: bad_data: an unknown query or document, a weight that is not positive; usage:
+///         more pairs than memory may hold
+Result<void> read_pairs(const std::string& path, Communicator* communicator, std::size_t most,
+                        TrainingSet& set) {
   // For each pair, how many processes hold its query.
   std::vector<std::int64_t> finders;
   std::vector<std::size_t> lines;
@@ -58,6 +64,8 @@ Result<void> read_pairs(const std::string& path, Communicator* communicator, Tra
   const auto take = [&](std::span<const std::string_view> fields, std::size_t line) -> Result<void> {
     if (fields.size() != 4)
       return fail(Code::bad_data, "a pair is: qid document_below document_above weight");
+    if (finders.size() >= most)
+      return fail(Code::usage, fmt::format("--memory-limit: there is memory for {} pairs; raise it", most));
     const auto query = std::ranges::lower_bound(set.queries, fields[0], {}, &QueryRange::id);
     const bool is_here = query != set.queries.end() && query->id == fields[0];
     finders.push_back(is_here ? 1 : 0);
@@ -257,7 +265,11 @@ Result<TrainingSet> read_training_set(const TrainingInput& input, TrainingInputR
   auto set = input.runs.empty() ? read_from_letor(input, told) : read_from_runs(input, told);
   if (!set) return set;
   TRY_VOID(apply_query_weights(input.query_weights, *set));
-  if (!input.pairs.empty()) TRY_VOID(read_pairs(input.pairs, input.communicator, *set));
+  std::size_t most_pairs = std::numeric_limits<std::size_t>::max();
+  if (input.limit) {
+    TRY(most_pairs, most_pairs_within(*input.limit, *set));
+  }
+  if (!input.pairs.empty()) TRY_VOID(read_pairs(input.pairs, input.communicator, most_pairs, *set));
   return set;
 }
 

@@ -50,11 +50,11 @@ struct TrainingInputReport {
 
 /// Reads judged base queries into a canonical training set.
 ///
-/// errors: usage: no input or several, unknown derived features, more documents than the memory limit allows,
-///         or a memory limit with runs or derived features; bad_data: a pair with an unknown query or
-///         document or a weight that is not positive, features that differ from the expected ones (by name),
-///         or, with a communicator, a query whose lines lie in several processes' parts; those of the readers
-///         and of column files
+/// errors: usage: no input or several, unknown derived features, more documents, grades or pairs than the
+///         memory limit allows, or a memory limit with runs or derived features; bad_data: a pair with an
+///         unknown query or document or a weight that is not positive, features that differ from the expected
+///         ones (by name), or, with a communicator, a query whose lines lie in several processes' parts;
+///         those of the readers and of column files
 Result<TrainingSet> read_training_set(const TrainingInput& input, TrainingInputReport* report = nullptr);
 
 // Shared by the readers of training inputs.

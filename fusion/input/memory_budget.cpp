@@ -1,6 +1,7 @@
 #include "fusion/input/memory_budget.h"
 
 #include <algorithm>
+#include <vector>
 
 #include <fmt/format.h>
 
@@ -16,13 +17,43 @@ constexpr std::size_t kLeastPart = kMebibyte / 4;
 constexpr std::size_t kRowBytes = 13;
 // Per query with five grades: its pairs have 25 weights, kept twice.
 constexpr std::size_t kQueryBytes = 1000;
+constexpr std::size_t kUsualWeights = 25;
+// Per further weight: kept twice, once with room to grow, and once more while the ranking loss is computed.
+constexpr std::size_t kWeightBytes = 32;
+// Per pair that is given: itself and where it was found, with room to grow. Later it is there twice, with a
+// weight of its own, and a third time while all are sorted.
+constexpr std::size_t kPairBytes = 96;
 // Per document, while a set is being sorted.
 constexpr std::size_t kOrderBytes = 4;
 // Per document in a column whose values are all distinct: value and code in its part (12), its entry while
 // parts are joined (20), value and code in the final column (12).
 constexpr std::size_t kColumnBytes = 12 + 20 + 12;
 
+/// How many weights the pairs of a query have that follow from grades: one per two grades, in either order.
+std::size_t weights_of(const TrainingSet& set, const QueryRange& query) {
+  if (set.feedback.is_bipartite) return 4;
+  std::vector<double> grades(set.grades.begin() + static_cast<std::ptrdiff_t>(query.begin),
+                             set.grades.begin() + static_cast<std::ptrdiff_t>(query.end));
+  std::ranges::sort(grades);
+  const auto distinct = static_cast<std::size_t>(std::unique(grades.begin(), grades.end()) - grades.begin());
+  return distinct * distinct;
+}
+
 }  // namespace
+
+Result<std::size_t> most_pairs_within(const MemoryLimit& limit, const TrainingSet& set) {
+  std::size_t needed = kProgram + set.queries.size() * kQueryBytes +
+                       set.grades.size() * limit.bytes_per_document + set.documents.bytes();
+  for (const QueryRange& query : set.queries)
+    if (const std::size_t weights = weights_of(set, query); weights > kUsualWeights)
+      needed += (weights - kUsualWeights) * kWeightBytes;
+  if (needed <= limit.bytes) return (limit.bytes - needed) / kPairBytes;
+  return fail(
+      Code::usage,
+      fmt::format("--memory-limit: training on {} documents and all pairs of their grades needs {} MiB "
+                  "besides their columns, more than {} MiB; raise it, or round the grades",
+                  set.grades.size(), (needed + kMebibyte - 1) / kMebibyte, limit.bytes / kMebibyte));
+}
 
 Result<std::shared_ptr<MemoryBudget>> MemoryBudget::open(const MemoryLimit& limit, unsigned readers) {
   TRY(auto parts, ColumnFile::open(limit.folder));

@@ -12,6 +12,7 @@
 #include "core/progress.h"
 #include "core/result.h"
 #include "fusion/data/column_file.h"
+#include "fusion/data/training_set.h"
 
 namespace metafuse::fusion {
 
@@ -30,6 +31,13 @@ struct RowCounts {
   std::size_t characters = 0;  ///< of their ids
   std::size_t queries = 0;
 };
+
+/// How many pairs (TrainingSet::pairs) may be added to a training set within a memory limit: training also
+/// needs the set's documents, and the weights of the pairs that follow from their grades.
+///
+/// errors: usage: the documents and their grades alone need more than the limit
+/// cost:   O(documents log documents)
+Result<std::size_t> most_pairs_within(const MemoryLimit& limit, const TrainingSet& set);
 
 /// Keeps the readers of one input within a memory limit. Thread-safe.
 class MemoryBudget {

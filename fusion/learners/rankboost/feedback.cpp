@@ -48,6 +48,7 @@ class Maker {
   Result<Feedback> run() {
     feedback_.classes.assign(set_.grades.size(), Feedback::kNone);
     feedback_.is_used.assign(set_.grades.size(), 0);
+    feedback_.pairs.reserve(pairs_.size());
     for (const QueryRange& range : set_.queries) TRY_VOID(add(range));
     add_up();
     if (feedback_.query_count == 0)

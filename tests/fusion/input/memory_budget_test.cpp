@@ -143,6 +143,41 @@ TEST_CASE("Documents that exceed a memory limit are refused with the memory they
   CHECK(refused.error().text.find("33 MiB besides their columns, more than 32 MiB") != std::string::npos);
 }
 
+TEST_CASE("The weights of many grades' pairs and given pairs count against the memory limit",
+          "[fusion][memory_limit]") {
+  const test::TemporaryFolder folder;
+  std::string text;
+  for (int i = 0; i < 1'500; ++i)
+    text += std::to_string(i) + ".5 qid:1 1:" + std::to_string(i % 7) + " # d" + std::to_string(i) + "\n";
+  TrainingInput input;
+  input.letor = {folder.write("train", text)};
+  input.limit = small_parts(folder);
+  input.limit->bytes = std::size_t{64} << 20;
+  const auto refused = read_training_set(input);
+  REQUIRE(!refused.has_value());
+  CHECK(refused.error().code == Code::usage);
+  CHECK(refused.error().text.find("--memory-limit: training on 1500 documents and all pairs of their grades "
+                                  "needs 101 MiB") == 0);
+  input.limit->bytes = std::size_t{101} << 20;
+  CHECK(read_training_set(input).has_value());
+  input.limit->bytes = std::size_t{33} << 20;
+  input.feedback.is_bipartite = true;
+  CHECK(read_training_set(input).has_value());
+  std::string pairs;
+  for (int i = 1; i <= 9'000; ++i) pairs += "1 d0 d" + std::to_string(1 + i % 1'499) + " 1\n";
+  input.pairs = folder.write("pairs", pairs);
+  CHECK(read_training_set(input).has_value());
+  for (int i = 0; i < 3'000; ++i) pairs += "1 d1 d2 1\n";
+  input.pairs = folder.write("pairs", pairs);
+  const auto too_many = read_training_set(input);
+  REQUIRE(!too_many.has_value());
+  CHECK(too_many.error().code == Code::usage);
+  CHECK(too_many.error().text.find(input.pairs + ":9") == 0);
+  CHECK(too_many.error().text.find("--memory-limit: there is memory for 9") != std::string::npos);
+  input.limit.reset();
+  CHECK(read_training_set(input).has_value());
+}
+
 TEST_CASE("A memory limit needs a writable folder and excludes derived features", "[fusion][memory_limit]") {
   const test::TemporaryFolder folder;
   TrainingInput input;
