@@ -94,7 +94,7 @@ bool may_hold_more(const SearchAnswer& answer, int depth) {
   const auto full = static_cast<std::size_t>(depth);
   const auto searched = answer.lists.end() - static_cast<std::ptrdiff_t>(answer.second_stage);
   return std::any_of(answer.lists.begin(), searched, [&](const fetchers::FetchedList& list) {
-    return !list.has_failed() && 2 * WindowRanks(list, depth).hits_in(last) > full;
+    return !list.has_failed() && 2 * WindowRanks(list, depth).hits_in(last) >= full;
   });
 }
 

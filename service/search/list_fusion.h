@@ -67,8 +67,8 @@ class WindowRanks {
 /// in: ranks - WindowRanks::of_hits()
 void set_ranks(std::span<const std::uint32_t> ranks, std::size_t list, fusion::QueryInstances& instances);
 
-/// Whether the engines may hold more: some engine's list filled more than half of the last window, and the
-/// answer has fewer than kMostWindows.
+/// Whether the engines may hold more: some engine's list filled half of the last window, as five pages of ten
+/// results do at depth 100, and the answer has fewer than kMostWindows.
 bool may_hold_more(const SearchAnswer& answer, int depth);
 
 /// Appends the next window's lists to those so far. A list that failed in either counts as failed and keeps

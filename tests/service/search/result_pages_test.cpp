@@ -269,6 +269,29 @@ TEST_CASE("A page beyond everything says that no more follow", "[service][paging
   }
 }
 
+TEST_CASE("A list that fills half of each window is followed to its end", "[service][paging]") {
+  const auto half = [](const ExpandedQuery& query, int window) {
+    if (query.engine != "one" || window > 3) return fetchers::FetchedList();
+    Urls hosts;
+    for (int i = 0; i < 5; ++i) hosts.push_back("h" + std::to_string(5 * window + i) + ".example");
+    return list_of(hosts);
+  };
+  TestServer server([&](const ExpandedQuery& query) { return half(query, 1); });
+  server.fetcher().set_further(half);
+  Urls together;
+  bool has_more = true;
+  for (int number = 1; has_more; ++number) {
+    const std::string body = R"({"query":"ada","limit":5,"page":)" + std::to_string(number) + "}";
+    const JsonObject answer =
+        parse_json(body_in(server.post("/v1/search", "application/json", body)), "answer")
+            .value()
+            .as_object();
+    for (std::string& url : urls_in(answer)) together.push_back(std::move(url));
+    has_more = answer.at("has_more").as_bool() && number < 9;
+  }
+  CHECK(together.size() == 15);
+}
+
 TEST_CASE("Every dialect with pages shows the same ones", "[service][paging]") {
   UnevenServer lists;
   TestServer& server = lists.server;
