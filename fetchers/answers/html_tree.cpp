@@ -4,6 +4,9 @@
 #include <optional>
 #include <utility>
 
+#include <libxml/SAX2.h>
+
+#include "core/keyed_hash.h"
 #include "core/text.h"
 #include "fetchers/answers/answer_text.h"
 
@@ -34,7 +37,11 @@ constexpr std::size_t kMaxTagBytes = std::size_t{64} << 10;
 constexpr std::size_t kBytesPerMark = 20;
 constexpr std::size_t kMarksOfAnyPage = 20'000;
 
-/// Reads a page's text only as far as tags are concerned: where each begins and ends, and its attributes.
+// At each end tag libxml2 looks through the open elements, and readers of a tree may descend once for each.
+constexpr int kMostOpenElements = 1000;
+
+/// Reads a page's text only as far as tags are concerned: where each begins and ends, and its attributes. An
+/// end tag without an element to end counts as a tag, others with the one that begins theirs.
 class TagScanner {
  public:
   explicit TagScanner(std::string_view text)
@@ -52,6 +59,9 @@ class TagScanner {
     return out.append(text_.substr(copied));
   }
 
+  /// Whether the text was cut because it has too many tags.
+  bool has_ended_early() const { return has_ended_early_; }
+
  private:
   using Excess = std::pair<std::size_t, std::size_t>;  ///< from its first byte to behind its last
 
@@ -60,13 +70,16 @@ class TagScanner {
 
   std::optional<Excess> next_excess() {
     while ((at_ = text_.find('<', at_)) != std::string_view::npos) {
-      if (marks_ >= most_marks_) return Excess{std::exchange(at_, text_.size()), text_.size()};
+      has_ended_early_ = marks_ >= most_marks_;
+      if (has_ended_early_) return Excess{std::exchange(at_, text_.size()), text_.size()};
       if (text_.substr(at_).starts_with("<!--")) {
         at_ += 4;
         ++marks_;
         skip_comment();
       } else if (is_ascii_letter(at(at_ + 1))) {
         if (const auto excess = skip_tag()) return excess;
+      } else if (at(at_ + 1) == '/' && is_ascii_letter(at(at_ + 2))) {
+        skip_end_tag();
       } else {
         ++at_;
       }
@@ -80,11 +93,25 @@ class TagScanner {
       at_ = std::min(text_.find("--", at_ + 1), text_.size());
   }
 
-  std::optional<Excess> skip_tag() {
-    const std::size_t begin = at_++;
+  std::string take_name() {
     const std::size_t name = at_;
     while (is_ascii_letter_or_digit(at(at_))) ++at_;
-    const std::string tag = ascii_lower(text_.substr(name, std::min<std::size_t>(at_ - name, 16)));
+    return ascii_lower(text_.substr(name, std::min<std::size_t>(at_ - name, 16)));
+  }
+
+  void skip_end_tag() {
+    at_ += 2;
+    std::size_t& begun = begun_[take_name()];
+    if (begun == 0)
+      ++marks_;
+    else
+      --begun;
+  }
+
+  std::optional<Excess> skip_tag() {
+    const std::size_t begin = at_++;
+    const std::string tag = take_name();
+    ++begun_[tag];
     std::size_t attributes = 0;
     std::optional<std::size_t> cut_from;
     bool follows_separator = false;
@@ -128,8 +155,23 @@ class TagScanner {
   std::string_view text_;
   std::size_t at_ = 0;
   std::size_t most_marks_;
-  std::size_t marks_ = 0;  ///< tags, attributes and comments so far
+  std::size_t marks_ = 0;       ///< tags, attributes and comments so far
+  TextMap<std::size_t> begun_;  ///< how often each element has begun without an end tag since
+  bool has_ended_early_ = false;
 };
+
+void start_element(void* data, const xmlChar* name, const xmlChar** attributes) {
+  auto* const parser = static_cast<htmlParserCtxt*>(data);
+  if (parser->nameNr > kMostOpenElements) return xmlStopParser(parser);
+  xmlSAX2StartElement(data, name, attributes);
+}
+
+struct ParserFree {
+  void operator()(htmlParserCtxt* parser) const { htmlFreeParserCtxt(parser); }
+};
+
+constexpr const char* kTooDense = "a tag per 20 bytes";
+constexpr const char* kTooDeep = "1000 nested elements";
 
 }  // namespace
 
@@ -146,10 +188,25 @@ HtmlDocument parse_html(std::string_view body, std::string_view content_type) {
   // always pass UTF-8 to libxml2: its own conversion prints messages about invalid bytes
   if (auto utf8 = as_valid_utf8(body, charset_of_page(body, content_type))) body = text = std::move(*utf8);
   std::string shortened;
-  if (auto cut = TagScanner(body).cut()) body = shortened = std::move(*cut);
+  TagScanner scanner(body);
+  if (auto cut = scanner.cut()) body = shortened = std::move(*cut);
+  const std::unique_ptr<htmlParserCtxt, ParserFree> parser(htmlNewParserCtxt());
+  if (!parser) return nullptr;
+  parser->sax->startElement = start_element;
+  parser->options |= XML_PARSE_HUGE;  // otherwise the page would end at 256 open elements
   const int options =
       HTML_PARSE_NONET | HTML_PARSE_RECOVER | HTML_PARSE_NOERROR | HTML_PARSE_NOWARNING | HTML_PARSE_COMPACT;
-  return HtmlDocument(htmlReadMemory(body.data(), static_cast<int>(body.size()), nullptr, "utf-8", options));
+  HtmlDocument page(htmlCtxtReadMemory(parser.get(), body.data(), static_cast<int>(body.size()), nullptr,
+                                       "utf-8", options));
+  if (page && parser->errNo == XML_ERR_USER_STOP)
+    page->_private = const_cast<char*>(kTooDeep);
+  else if (page && scanner.has_ended_early())
+    page->_private = const_cast<char*>(kTooDense);
+  return page;
+}
+
+std::string_view end_of(const xmlDoc& page) {
+  return page._private == nullptr ? std::string_view() : static_cast<const char*>(page._private);
 }
 
 std::string owned_text(xmlChar* text) {

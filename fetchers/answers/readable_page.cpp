@@ -14,7 +14,6 @@
 namespace metafuse::fetchers {
 namespace {
 
-constexpr int kDeepestElement = 300;
 // A page has at most 1 MiB, but absolute links are longer.
 constexpr std::size_t kMaxReadableBytes = std::size_t{4} << 20;
 constexpr std::size_t kMaxTitle = 300;
@@ -106,17 +105,17 @@ class PageWriter {
         visibility_(visibility),
         end_(end) {}
 
-  void write(const xmlNode& node, int depth) {
-    if (depth > kDeepestElement || is_full() || end_.has_come()) return;
+  /// Descends once per level of the tree, which is limited.
+  void write(const xmlNode& node) {
+    if (is_full() || end_.has_come()) return;
     if (node.type == XML_TEXT_NODE || node.type == XML_CDATA_SECTION_NODE) {
       if (node.content != nullptr) words(reinterpret_cast<const char*>(node.content));
     } else if (node.type == XML_ELEMENT_NODE && !is_unread(node)) {
-      write_element(node, tag_name(node), depth);
+      write_element(node, tag_name(node));
     }
   }
-  void write_children(const xmlNode& node, int depth) {
-    for (const xmlNode* child = node.children; child != nullptr; child = child->next)
-      write(*child, depth + 1);
+  void write_children(const xmlNode& node) {
+    for (const xmlNode* child = node.children; child != nullptr; child = child->next) write(*child);
   }
   std::string take() { return std::move(out_); }
 
@@ -124,80 +123,80 @@ class PageWriter {
   bool is_unread(const xmlNode& node) const { return visibility_.is_unread(node); }
   bool is_full() const { return out_.size() > kMaxReadableBytes; }
 
-  void write_element(const xmlNode& node, std::string_view name, int depth) {
+  void write_element(const xmlNode& node, std::string_view name) {
     if (is_heading(node))
-      return in_block(node, depth,
+      return in_block(node,
                       is_markdown_ ? std::string(static_cast<std::size_t>(name[1] - '0'), '#') + ' ' : "");
     if (name == "br") return line_end(1);
     if (name == "hr") return line_end(2);
     if (name == "pre") return write_code(node);
-    if (name == "li") return write_item(node, depth, "- ");
-    if (is_markdown_ && name == "ol") return write_numbered(node, depth);
-    if (name == "blockquote") return write_quote(node, depth);
-    if (name == "tr") return write_row(node, depth);
+    if (name == "li") return write_item(node, "- ");
+    if (is_markdown_ && name == "ol") return write_numbered(node);
+    if (name == "blockquote") return write_quote(node);
+    if (name == "tr") return write_row(node);
     if (name == "dt" || name == "dd" || name == "td" || name == "th" || name == "figcaption" ||
         name == "summary") {
       line_end(1);
-      write_children(node, depth);
+      write_children(node);
       return line_end(1);
     }
-    if (is_markdown_ && name == "a") return write_link(node, depth);
+    if (is_markdown_ && name == "a") return write_link(node);
     if (is_markdown_ && (name == "code" || name == "kbd" || name == "samp") && !is_code_)
-      return marked(node, depth, "`");
-    if (is_markdown_ && (name == "strong" || name == "b")) return marked(node, depth, "**");
-    if (is_page_part(kBlocks, name)) return in_block(node, depth, "");
-    write_children(node, depth);
+      return marked(node, "`");
+    if (is_markdown_ && (name == "strong" || name == "b")) return marked(node, "**");
+    if (is_page_part(kBlocks, name)) return in_block(node, "");
+    write_children(node);
   }
 
-  void in_block(const xmlNode& node, int depth, const std::string& mark) {
+  void in_block(const xmlNode& node, const std::string& mark) {
     line_end(2);
     if (!mark.empty()) pending_mark_ = mark;
-    write_children(node, depth);
+    write_children(node);
     pending_mark_.clear();
     line_end(2);
   }
 
-  void write_numbered(const xmlNode& list, int depth) {
+  void write_numbered(const xmlNode& list) {
     line_end(2);
     std::size_t number = 0;
     for (const xmlNode* child = list.children; child != nullptr && !end_.has_come(); child = child->next) {
       const bool is_item = tag_name(*child) == "li";
       number += is_item ? 1 : 0;
-      if (!is_item || depth + 1 > kDeepestElement || is_full() || is_unread(*child))
-        write(*child, depth + 1);
+      if (!is_item || is_full() || is_unread(*child))
+        write(*child);
       else
-        write_item(*child, depth + 1, std::to_string(std::min<std::size_t>(number, 9999)) + ". ");
+        write_item(*child, std::to_string(std::min<std::size_t>(number, 9999)) + ". ");
     }
     pending_mark_.clear();
     line_end(2);
   }
 
-  void write_item(const xmlNode& node, int depth, const std::string& mark) {
+  void write_item(const xmlNode& node, const std::string& mark) {
     line_end(1);
     if (is_markdown_) pending_mark_ = mark;
     const std::size_t indent = prefix_.size();
     if (is_markdown_ && prefix_.size() < 40) prefix_ += "  ";
     is_tight_ = true;
-    write_children(node, depth);
+    write_children(node);
     prefix_.resize(indent);
     pending_mark_.clear();
     is_tight_ = false;
     line_end(1);
   }
 
-  void write_quote(const xmlNode& node, int depth) {
+  void write_quote(const xmlNode& node) {
     line_end(2);
     const std::size_t indent = prefix_.size();
     if (is_markdown_ && prefix_.size() < 40) prefix_ += "> ";
-    write_children(node, depth);
+    write_children(node);
     prefix_.resize(indent);
     line_end(2);
   }
 
-  void write_row(const xmlNode& node, int depth) {
+  void write_row(const xmlNode& node) {
     line_end(1);
     if (!is_data_row(node)) {
-      write_children(node, depth);
+      write_children(node);
       return line_end(1);
     }
     bool is_first = true;
@@ -207,7 +206,7 @@ class PageWriter {
       if ((name != "td" && name != "th") || is_unread(*cell)) continue;
       if (!is_first) raw(" | ");
       is_first = false;
-      write_children(*cell, depth + 1);
+      write_children(*cell);
     }
     is_row_ = false;
     line_end(1);
@@ -243,29 +242,29 @@ class PageWriter {
     line_end(2);
   }
 
-  void write_link(const xmlNode& node, int depth) {
+  void write_link(const xmlNode& node) {
     const std::string href = attribute_of(node, "href");
     const bool is_link = !href.empty() && href.front() != '#' && href.size() <= kMaxLink && !is_code_;
     const auto target = is_link && ++links_ <= kMostLinks ? resolved_url(href, base_) : std::nullopt;
-    if (!target || target->size() > kMaxLink) return write_children(node, depth);
-    surround(node, depth, "[", "](" + *target + ")");
+    if (!target || target->size() > kMaxLink) return write_children(node);
+    surround(node, "[", "](" + *target + ")");
   }
 
-  void marked(const xmlNode& node, int depth, const std::string& mark) {
+  void marked(const xmlNode& node, const std::string& mark) {
     is_code_ = is_code_ || mark == "`";
-    surround(node, depth, mark, mark);
+    surround(node, mark, mark);
     if (mark == "`") is_code_ = false;
   }
 
   /// Puts marks around an element's text, unless the text is empty or longer than one line.
-  void surround(const xmlNode& node, int depth, const std::string& before, const std::string& after) {
+  void surround(const xmlNode& node, const std::string& before, const std::string& after) {
     flush();
     const std::size_t begin = out_.size();
     const bool had_blank = has_blank_;
     if (had_blank && can_take_blank()) out_ += ' ';
     has_blank_ = false;
     const std::size_t inside = out_.size();
-    write_children(node, depth);
+    write_children(node);
     if (out_.size() == inside) {
       out_.resize(begin);
       has_blank_ = has_blank_ || had_blank;
@@ -362,7 +361,7 @@ const xmlNode* main_part(const xmlNode* root) {
 }
 
 std::string text_of(const xmlNode& node, PageWriter writer) {
-  writer.write_children(node, 0);
+  writer.write_children(node);
   std::string text = writer.take();
   while (!text.empty() && (text.back() == '\n' || text.back() == ' ')) text.pop_back();
   return text;
@@ -373,7 +372,7 @@ std::string title_of(const xmlNode* root, const Visibility& visibility, WorkEnd&
     const xmlNode* node = find_named(root, name);
     if (node == nullptr) continue;
     PageWriter writer(PageForm::text, "", visibility, end);
-    writer.write_children(*node, 0);
+    writer.write_children(*node);
     std::string title = writer.take();
     std::replace(title.begin(), title.end(), '\n', ' ');
     if (!title.empty()) return std::string(truncate_utf8(title, kMaxTitle));

@@ -22,8 +22,8 @@ struct ReadablePage {
 ///
 /// in:     url - of the page, to resolve its links; any bytes are accepted as a page
 ///         end - when to stop; the rest of the page is left out then
-/// cost:   O(bytes); elements nested deeper than 300 levels, and attributes beyond some hundred of one
-///         element, are left out
+/// cost:   O(bytes); what follows the 1000th element inside of others, and attributes beyond some hundred of
+///         one element, are left out
 ReadablePage readable_page(std::string_view body, std::string_view content_type, const std::string& url,
                            PageForm form, WorkEnd end = {});
 

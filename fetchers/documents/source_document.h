@@ -18,8 +18,7 @@ struct SourceDocument {
   std::string place;                          ///< where it was read from: FILE or FILE:LINE
   std::string file;                           ///< that file (see file_key()); empty if it is not from a file
   std::string stamp;                          ///< of that file before it was read; see stamp_of()
-  /// The size of the beginning of the text that the document has, if the file has more of it; else 0.
-  std::size_t cut_at = 0;
+  std::string ends_at;  ///< "4 MiB": where the text ends though the file's goes on; empty if it has all
 };
 
 /// Sets a field, unless the value is empty.
@@ -32,7 +31,7 @@ inline constexpr std::size_t kMostDocumentText = std::size_t{4} << 20;
 
 /// Sets the text, or its beginning. One of nearly this size has been cut between two characters.
 inline void set_text(SourceDocument& document, std::string_view text) {
-  if (text.size() + 4 > kMostDocumentText) document.cut_at = kMostDocumentText;
+  if (text.size() + 4 > kMostDocumentText) document.ends_at = "4 MiB";
   set_field(document, "text", std::string(truncate_utf8(text, kMostDocumentText)));
 }
 

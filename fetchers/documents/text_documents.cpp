@@ -386,6 +386,7 @@ SourceDocument html_document(std::string_view page) {
   PageFacts facts = facts_of(xmlDocGetRootElement(tree.get()));
   const bool is_titled = letters_in(facts.title) > 0 || facts.heading.empty();
   set_field(document, "title", cut_title(is_titled ? facts.title : facts.heading));
+  document.ends_at = end_of(*tree);
   set_text(document, readable_page(page, "", "", PageForm::text).text);
   set_field(document, "language", std::move(facts.language));
   set_field(document, "date", std::move(facts.date));
@@ -395,7 +396,7 @@ SourceDocument html_document(std::string_view page) {
 SourceDocument markdown_document(std::string_view text) {
   const std::string_view matter = take_front_matter(text);
   SourceDocument document = html_document(html_of_markdown(text));
-  if (text.size() > kMostMarkdown) document.cut_at = kMostMarkdown;
+  if (text.size() > kMostMarkdown) document.ends_at = "2 MiB";
   if (std::string title = matter_value(matter, "title"); !title.empty())
     document.fields["title"] = cut_title(title);
   if (document.fields["title"].empty()) {

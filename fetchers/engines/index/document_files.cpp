@@ -52,6 +52,10 @@ struct ReadFile {
   Result<std::vector<SourceDocument>> documents = std::vector<SourceDocument>();
 };
 
+bool is_blank(std::string_view bytes) {
+  return bytes.find_first_not_of(" \t\r\n\f\v") == std::string_view::npos;
+}
+
 bool has_rows(const FileKind& kind) {
   return is_csv(kind) || is_json_lines(kind);
 }
@@ -65,7 +69,7 @@ Result<const FileKind*> kind_of_file(const std::string& path) {
 Result<std::vector<SourceDocument>> documents_in(const std::string& path, const FileKind& kind) {
   if (!kind.left_out.empty()) return fail(Code::no_input, std::string(kind.left_out));
   TRY(const auto bytes, read_text(path, kind.max_bytes));
-  if (bytes.empty()) return fail(Code::no_input, "empty");
+  if (is_blank(bytes)) return fail(Code::no_input, "empty");
   const FileKind& real = kind_of_bytes(kind, bytes);
   if (!real.left_out.empty()) return fail(Code::no_input, std::string(real.left_out));
   TRY(auto documents, real.read(bytes));
@@ -231,10 +235,10 @@ Result<void> read_table(const SourceFile& file, const FileKind& kind, const std:
 /// Reports the documents of a file that have only the beginning of their text.
 void note_cut(const SourceFile& file, const FileKind& kind, const std::vector<SourceDocument>& documents,
               ReadReport& report) {
-  const auto is_cut = [](const SourceDocument& document) { return document.cut_at > 0; };
+  const auto is_cut = [](const SourceDocument& document) { return !document.ends_at.empty(); };
   const auto first = std::ranges::find_if(documents, is_cut);
   if (first == documents.end()) return;
-  std::string why = fmt::format("the text beyond {} MiB", first->cut_at >> 20);
+  std::string why = "the text beyond " + first->ends_at;
   if (documents.size() > 1)
     why += fmt::format(" in {} of {} documents", std::ranges::count_if(documents, is_cut), documents.size());
   report.left_out.push_back({file.path, std::string(kind.name), std::move(why), file.stamp});
@@ -348,9 +352,10 @@ Result<ReadReport> read_named_file(const std::string& path, const DocumentFileOp
     return report;
   }
   TRY(const auto kind, kind_of_file(path));
-  TRY(const auto head, read_beginning(path, 1));
+  TRY(const auto head, read_beginning(path, kKindBytes));
+  const bool is_empty = head.size() < kKindBytes && is_blank(head);
   const std::string_view never = is_sitemap(*kind) ? std::string_view() : kind->left_out;
-  if (const std::string why(head.empty() ? "empty" : never); !why.empty()) {
+  if (const std::string why(is_empty ? "empty" : never); !why.empty()) {
     report.left_out.push_back({path, std::string(kind->name), why});
     return report;
   }

@@ -129,6 +129,13 @@ TEST_CASE("HTML is read by XPath in its charset and without scripts", "[fetchers
   CHECK(parsed(rules, deep + latin).hits.size() <= 1);
 }
 
+TEST_CASE("Results of a page that never closes its elements are all found", "[fetchers][html]") {
+  std::string page;
+  for (int i = 0; i < 400; ++i)
+    page += "<font size=2><div class=r><a href='http://a/" + std::to_string(i) + "'>T</a></div>\n";
+  CHECK(parsed(rules_of(Format::html, "//div[@class='r']", "./a/@href", "./a", ""), page).hits.size() == 400);
+}
+
 TEST_CASE("HTML without a path to results pairs its URLs and titles and texts in order", "[fetchers][html]") {
   const AnswerRules rules = rules_of(Format::html, "", "//a/@href", "//a", "//p");
   const auto list = parsed(rules, "<a href=http://a/>A</a><p>one</p><a href=http://b/>B</a><p>two</p>");

@@ -71,6 +71,15 @@ TEST_CASE("Pages in other charsets and damaged and deep pages are read", "[fetch
   CHECK(readable_text("\x1B$BF|K\\8l\x1B(B", "text/plain; charset=ISO-2022-JP") == "日本語");
 }
 
+TEST_CASE("Text after hundreds of elements that are never closed is read", "[fetchers][pages]") {
+  for (const std::string open : {"<b>x<br>\n", "<font size=2>x", "<dl><dd>x", "<ul><li>x", "<div>x"}) {
+    INFO(open);
+    std::string page;
+    for (int i = 0; i < 400; ++i) page += open;
+    CHECK(words_of(page + "<p>tail").ends_with("tail"));
+  }
+}
+
 TEST_CASE("Text that style sheets and styles hide is not read", "[fetchers][pages][security]") {
   for (const std::string style :
        {"display:none", "display:/**/none", "d\\69splay:none", "DISPLAY : NONE", "visibility:collapse",

@@ -212,6 +212,26 @@ TEST_CASE("Bombs and broken archives and deep trees are refused or read in bound
   CHECK_NOTHROW(markdown_document(nested("[", "x", "]", 10'000)));
 }
 
+TEST_CASE("A document says where the text of its page ends before the page does",
+          "[fetchers][documents][hostile]") {
+  const auto end = [](const std::string& page) { return html_document(page).ends_at; };
+  CHECK(end(nested("<b>x<br>\n", "", "", 900)) == "");
+  CHECK(end(nested("<b>x<br>\n", "", "", 1100)) == "1000 nested elements");
+  CHECK(end(nested("<ul><li>x", "", "</li></ul>", 1100)) == "1000 nested elements");
+  CHECK(end(nested("<p>x", "", "", 5000)) == "");
+  CHECK(end(nested("<i>x</i>", "", "", 19'000)) == "");
+  CHECK(end(nested("<i>x</i>", "", "", 21'000)) == "a tag per 20 bytes");
+  // libxml2 looks through all open elements for what an end tag ends
+  CHECK(end(nested("<b>", "", "", 900) + nested("</i>", "", "", 1'000'000)) == "a tag per 20 bytes");
+  const TemporaryFolder folder;
+  folder.write("deep.html", nested("<b>x<br>\n", "", "", 1100));
+  const auto read =
+      read_documents(folder.path(), {"", 1}, [](const SourceDocument&) -> Result<Taken> { return Taken(); });
+  REQUIRE(read.has_value());
+  REQUIRE(read->left_out.size() == 1);
+  CHECK(read->left_out[0].why == "the text beyond 1000 nested elements");
+}
+
 TEST_CASE("A folder of every kind is read with a line for each hostile file",
           "[fetchers][documents][hostile]") {
   const TemporaryFolder folder;
