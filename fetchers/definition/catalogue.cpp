@@ -119,11 +119,11 @@ YamlNode merged(const CatalogueEntry& entry, const YamlNode& block, bool is_pyth
       diagnostics.error(given.first.place, "the catalogue's definition \"" + entry.name + "\" has no \"" +
                                                key + "\", which makes SearXNG ask for something else");
     const bool is_kept = is_parameter || is_one_of(kSharedKeys, key);
-    if (is_python && !is_kept && entry.block.find(key) == nullptr)
+    if (!is_python || is_kept)
+      set_entry(out, key, given.second);
+    else if (entry.block.find(key) == nullptr && !is_as_shipped(block, given))
       diagnostics.warning(given.first.place,
                           key + " has no effect on the catalogue's engine \"" + entry.name + "\"");
-    else if (!is_python || is_kept)
-      set_entry(out, key, given.second);
   }
   return out;
 }

@@ -154,6 +154,9 @@ class FileReader {
     if (auto* http = std::get_if<HttpAccess>(&reading.engine.access)) take_instances(reading, *http);
     refuse_protected(reading);
     take_embedding(reading);
+    if (is_whole_settings_)
+      for (const YamlEntry& entry : block.entries)
+        if (is_as_shipped(block, entry)) map.take(entry.first.text);
     map.finish(is_whole_settings_ ? keys_of(block) : unused_searxng_keys());
     engines_.push_back(std::move(engine));
   }
@@ -165,6 +168,8 @@ class FileReader {
     if (type != nullptr && type->is_scalar() && find_engine_type(type->text) == nullptr)
       block = catalogue_block(written, type->text, is_whole_settings_, diagnostics);
     if (!block) block = written;
+    // SearXNG passes over a block without a name; here it would take the definition's
+    if (is_whole_settings_ && written.find("name") == nullptr) remove_entry(*block, "name");
     fill_parameters(*block, diagnostics);
     return *block;
   }

@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include "core/contract.h"
+#include "core/languages.h"
 #include "core/number.h"
 #include "core/text.h"
 #include "fetchers/answers/part_text.h"
@@ -37,6 +38,12 @@ constexpr std::array<std::string_view, 18> kSections = {"use_default_settings",
                                                         "locales"};
 
 constexpr double kMostSeconds = 300;  ///< of a time-out
+constexpr std::size_t kMostShown = 40;
+
+/// "de" or "pt-BR": not the longer texts of which language_tag() takes the beginning.
+bool is_language(const std::string& text) {
+  return !language_tag(text).empty() && text.find_first_of(" ,;") == std::string::npos;
+}
 
 bool is_yes(const YamlNode* node) {
   if (node == nullptr || !node->is_scalar()) return false;
@@ -80,6 +87,49 @@ YamlNode completed(const YamlNode& own, const YamlNode& shipped) {
   if (disabled != nullptr && !is_yes(disabled) && own.find("inactive") == nullptr)
     remove_entry(out, "inactive");
   return out;
+}
+
+/// A section, or a map in one, with the keys that SearXNG knows there.
+struct KnownKeys {
+  std::string_view section;
+  std::string_view map;  ///< empty: the section itself
+  std::vector<std::string> keys;
+};
+
+const std::vector<KnownKeys>& known_keys() {
+  static const std::vector<KnownKeys> known = {
+      {"use_default_settings", "", {"engines"}},
+      {"use_default_settings", "engines", {"keep_only", "remove"}},
+      {"hostnames", "", {"replace", "remove", "high_priority", "low_priority"}},
+      {"search",
+       "",
+       {"safe_search", "default_lang", "autocomplete", "autocomplete_min", "favicon_resolver", "languages",
+        "ban_time_on_fail", "max_ban_time_on_fail", "suspended_times", "formats", "max_page"}},
+      {"outgoing",
+       "",
+       {"request_timeout", "proxies", "networks", "using_tor_proxy", "extra_proxy_timeout",
+        "max_request_timeout", "useragent_suffix", "enable_http", "enable_http2", "verify",
+        "pool_connections", "pool_maxsize", "keepalive_expiry", "max_keepalive_connections", "source_ips",
+        "local_addresses", "retries", "retry_on_http_error", "max_redirects"}}};
+  return known;
+}
+
+/// Warns of keys that have no effect here because nobody knows them.
+void check_keys(const YamlNode& root, Diagnostics& diagnostics) {
+  for (const KnownKeys& known : known_keys()) {
+    const YamlNode* map = root.find(known.section);
+    if (map != nullptr && !known.map.empty()) map = map->find(known.map);
+    if (map == nullptr || !map->is_map()) continue;
+    const std::string where = fmt::format("{}{}{}", known.section, known.map.empty() ? "" : ".", known.map);
+    for (const YamlEntry& entry : map->entries) {
+      const std::string& key = entry.first.text;
+      if (std::find(known.keys.begin(), known.keys.end(), key) != known.keys.end()) continue;
+      const std::string nearest =
+          near_names(key, known.keys).empty() ? "" : did_you_mean(key, known.keys) + "?";
+      diagnostics.warning(entry.first.place,
+                          fmt::format("{}: the key \"{}\" has no effect{}", where, key, nearest));
+    }
+  }
 }
 
 /// Which of SearXNG's own blocks a settings.yml keeps.
@@ -265,6 +315,44 @@ void set_seconds(YamlNode& block, double seconds) {
             text_node(fmt::format("{:g}", std::min(seconds, kMostSeconds)), block.place, false));
 }
 
+/// Warns of values that are not understood, and are taken as if they were not there.
+void check_values(const YamlNode& root, Diagnostics& diagnostics) {
+  const auto check = [&](const char* section, const char* key, const auto& is_right, const char* wanted) {
+    const YamlNode* map = root.find(section);
+    const YamlNode* value = map == nullptr ? nullptr : map->find(key);
+    if (value == nullptr || value->is_null() || is_right(*value)) return;
+    diagnostics.warning(value->place, fmt::format("{}.{}: \"{}\" has no effect; give {}", section, key,
+                                                  truncate_utf8(value->text, kMostShown), wanted));
+  };
+  const auto is_word = [](const YamlNode& value, const std::vector<std::string_view>& words) {
+    return value.is_scalar() && std::ranges::find(words, ascii_lower(value.text)) != words.end();
+  };
+  const auto is_time = [&](const YamlNode& value) {
+    double seconds = 0;
+    return value.is_scalar() && to_double(value.text, seconds) && seconds > 0 && seconds <= kMostSeconds;
+  };
+  check("outgoing", "request_timeout", is_time, "seconds, above 0 and at most 300");
+  check("outgoing", "extra_proxy_timeout", is_time, "seconds, above 0 and at most 300");
+  check(
+      "outgoing", "using_tor_proxy",
+      [&](const YamlNode& value) {
+        return is_word(value, {"true", "yes", "on", "false", "no", "off"});
+      },
+      "true or false");
+  check(
+      "search", "safe_search",
+      [&](const YamlNode& value) {
+        return is_word(value, {"0", "1", "2"});
+      },
+      "0, 1 or 2");
+  check(
+      "search", "default_lang",
+      [&](const YamlNode& value) {
+        return is_word(value, {"", "auto", "all"}) || (value.is_scalar() && is_language(value.text));
+      },
+      "auto, all or a language such as de or pt-BR");
+}
+
 std::vector<YamlNode> read_defaults() {
   std::vector<YamlNode> blocks;
   for (const CatalogueFile& file : searxng_files()) {
@@ -294,6 +382,12 @@ const YamlNode* searxng_default(std::string_view name) {
   return at == by_name.end() ? nullptr : at->second;
 }
 
+bool is_as_shipped(const YamlNode& block, const YamlEntry& entry) {
+  const YamlNode* shipped = searxng_default(text_below(block, "name"));
+  const YamlNode* value = shipped == nullptr ? nullptr : shipped->find(entry.first.text);
+  return value != nullptr && value->kind == entry.second.kind && texts_in(*value) == texts_in(entry.second);
+}
+
 bool is_searxng_parameter(std::string_view module, std::string_view key) {
   return std::any_of(searxng_defaults().begin(), searxng_defaults().end(), [&](const YamlNode& block) {
     return block.find(key) != nullptr && text_below(block, "engine") == module;
@@ -313,8 +407,10 @@ SearxngSettings read_searxng_settings(const YamlNode& root, Diagnostics& diagnos
     const std::string level = text_below(*search, "safe_search");
     out.safe_search = level == "1" ? 1 : level == "2" ? 2 : 0;
     const std::string language = text_below(*search, "default_lang");
-    if (language != "auto" && language != "all") out.default_language = language;
+    if (language != "auto" && language != "all" && is_language(language)) out.default_language = language;
   }
+  check_keys(root, diagnostics);
+  check_values(root, diagnostics);
   read_hostnames(root, out, diagnostics);
   return out;
 }

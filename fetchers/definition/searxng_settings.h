@@ -23,6 +23,10 @@ const std::vector<YamlNode>& searxng_defaults();
 /// The block of that name, or nullptr.
 const YamlNode* searxng_default(std::string_view name);
 
+/// True for an entry of a block that SearXNG's own block of its name has as well: the user need not have
+/// written it.
+bool is_as_shipped(const YamlNode& block, const YamlEntry& entry);
+
 /// True for a key that some block of SearXNG's module sets: it tells what the module asks for.
 bool is_searxng_parameter(std::string_view module, std::string_view key);
 
@@ -40,7 +44,8 @@ struct SearxngSettings {
 /// Reads the sections that have an effect here.
 ///
 /// in:     root - is_searxng_settings()
-/// errors: a section of the wrong form is reported to `diagnostics`
+/// errors: a section of the wrong form is reported to `diagnostics`, with warnings of keys that SearXNG does
+///         not have and of values that are not understood
 SearxngSettings read_searxng_settings(const YamlNode& root, Diagnostics& diagnostics);
 
 /// Replaces `proxies`, `using_tor_proxy` and `network` of a block by our key `proxy`, and adds the settings'

@@ -362,3 +362,45 @@ TEST_CASE("A settings.yml is read however old or odd its blocks are", "[fetchers
   CHECK(file->defaults.hostnames.replace == StringPairs{{"a", "c"}});
   CHECK(file->defaults.hostnames.remove.size() == 1);
 }
+
+TEST_CASE("Nobody is warned of keys that SearXNG itself ships", "[fetchers][definition][searxng]") {
+  const auto shipped = parse_engine_file("use_default_settings: true\n", "settings.yml");
+  REQUIRE(shipped.has_value());
+  CHECK(shipped->warnings.empty());
+  const auto own = parse_engine_file(
+      "use_default_settings: true\nengines:\n  - {name: wikipedia, display_type: [list], sort_criteria: x}\n",
+      "settings.yml");
+  REQUIRE(own.has_value());
+  REQUIRE(own->warnings.size() == 2);
+  CHECK(own->warnings[0].find("display_type has no effect") != std::string::npos);
+  CHECK(own->warnings[1].find("sort_criteria has no effect") != std::string::npos);
+}
+
+TEST_CASE("Misspelt keys and values of a settings.yml are warned of", "[fetchers][definition][searxng]") {
+  const auto file = parse_engine_file(
+      "use_default_settings: {engines: {keep_onl: [google]}, engine: x}\n"
+      "outgoing: {request_timeout: abc, using_tor_proxy: ture, pool_maxsize: 20, timout: 3}\n"
+      "search: {safe_search: 9, default_lang: 'xx yy'}\nhostnames: {foo: [x]}\n"
+      "engines: [{engine: google}]\n",
+      "settings.yml");
+  REQUIRE(file.has_value());
+  std::string warnings;
+  for (const std::string& warning : file->warnings) warnings += warning + '\n';
+  INFO(warnings);
+  for (const char* part :
+       {"1:34: use_default_settings.engines: the key \"keep_onl\" has no effect; did you mean keep_only?",
+        "use_default_settings: the key \"engine\" has no effect",
+        "outgoing.request_timeout: \"abc\" has no effect; give seconds",
+        "outgoing.using_tor_proxy: \"ture\" has no effect; give true or false",
+        "outgoing: the key \"timout\" has no effect",
+        "search.safe_search: \"9\" has no effect; give 0, 1 or 2",
+        "search.default_lang: \"xx yy\" has no effect; give auto, all or a language",
+        "hostnames: the key \"foo\" has no effect"})
+    CHECK(warnings.find(part) != std::string::npos);
+  CHECK(file->warnings.size() == 8);
+  CHECK(file->defaults.language.empty());
+  const auto nameless = std::ranges::find(file->refused, "", &RefusedBlock::name);
+  REQUIRE(nameless != file->refused.end());
+  CHECK_FALSE(nameless->is_disabled);
+  CHECK(nameless->text.find("lacks the key \"name\"") != std::string::npos);
+}
