@@ -63,7 +63,7 @@ class IndexUpdate {
     TRY(find_, database_.prepare("SELECT id, fields, file FROM sources WHERE url=?"));
     TRY(move_, database_.prepare("UPDATE sources SET file=? WHERE id=?"));
     TRY(see_, database_.prepare("INSERT OR IGNORE INTO temp.seen VALUES(?)"));
-    TRY(source_, database_.prepare("SELECT fields FROM sources WHERE id=?", true));
+    TRY(source_, database_.prepare("SELECT fields, url FROM sources WHERE id=?", true));
     TRY(const auto last_id, number_from(database_, "SELECT coalesce(max(id), 0) FROM sources"));
     TRY(const auto lengths,
         number_from(database_, "SELECT coalesce(max(first + length(lengths) / 4), 1) FROM list_lengths"));
@@ -327,7 +327,10 @@ class IndexUpdate {
       TRY_VOID(drop_vectors(database_));
       return std::size_t{0};
     }
-    const bool is_same_kind = meta.source == wanted.source && meta.model == wanted.model;
+    TRY(const std::size_t dimensions, wanted_dimensions(database_));
+    const bool is_lsi = wanted.source == VectorOptions::Source::lsi;
+    const bool is_same_kind = meta.source == wanted.source && meta.model == wanted.model &&
+                              (!is_lsi || dimensions == wanted.dimensions);
     const bool is_due = options_.follows_added && !options_.defers_training;
     if (is_same_kind && is_untouched() && !(is_due && meta.folded > 0)) return meta.dimensions;
     if (!is_same_kind && options_.follows_added && options_.defers_training) {
@@ -362,6 +365,7 @@ class IndexUpdate {
     source_.bind(id);
     TRY(const auto row, source_.next());
     auto document = kept_document(row ? row->bytes(0) : std::string_view(), path_);
+    if (document && row) document->url = row->text(1);
     source_.reset();
     return document;
   }

@@ -6,6 +6,7 @@
 #include <boost/unordered/unordered_flat_map.hpp>
 
 #include "core/contract.h"
+#include "core/encoding.h"
 #include "core/languages.h"
 #include "fetchers/engines/index/number_bytes.h"
 #include "fetchers/engines/index/text_language.h"
@@ -16,6 +17,15 @@ namespace {
 /// Places beyond are counted as this one.
 constexpr std::uint32_t kLastPlace = (1U << 22) - 1;
 constexpr std::size_t kMostRemembered = 1 << 20;  ///< folded words per language
+
+/// Whether a document is titled by the name of its file, maybe with that of the folder, as read_documents()
+/// titles files without a title of their own.
+bool is_titled_by_file(const SourceDocument& document) {
+  const std::string_view title = field_of(document, "title");
+  if (title.find_first_of("./") == std::string_view::npos) return false;
+  return percent_decoded(std::string_view(document.url).substr(0, document.url.find('#')))
+      .ends_with("/" + std::string(title));
+}
 
 }  // namespace
 
@@ -91,13 +101,14 @@ void ListBuilder::append(Word& word, std::uint32_t id, std::uint32_t column, std
   word.last_place = place;
 }
 
-void ListBuilder::add_column(Forms& forms, std::uint32_t id, std::uint32_t column, std::string_view text) {
+void ListBuilder::add_column(Forms& forms, std::uint32_t id, std::uint32_t column, std::string_view text,
+                             bool keeps_terms) {
   std::uint32_t place = 0;
   for (WordCutter cutter(text); cutter.next(); place = std::min(place + 1, kLastPlace)) {
     forms.folded = cutter.word();
     const std::size_t begin = numbers_of_folded(forms);
     const std::uint32_t* next = forms.numbers.data() + begin;
-    if (shape_.keeps_terms) last_terms_.push_back(next[1]);
+    if (keeps_terms) last_terms_.push_back(next[1]);
     for (std::size_t kind = 0; kind < shape_.kinds.size(); ++kind) {
       const bool has_places = shape_.kinds[kind] != WordKind::parts;
       const std::uint32_t count = *next++;
@@ -132,8 +143,13 @@ void ListBuilder::add(std::uint32_t id, const SourceDocument& document) {
     forms = std::make_shared<Forms>();
     for (const WordKind kind : shape_.kinds) forms->forms.emplace_back(kind, language);
   }
-  for (std::uint32_t column = 0; column < shape_.columns.size(); ++column)
-    add_column(*forms, id, column, field_of(document, shape_.columns[column]));
+  const bool is_titled = !is_titled_by_file(document);
+  for (std::uint32_t column = 0; column < shape_.columns.size(); ++column) {
+    const std::string& name = shape_.columns[column];
+    // an ending or a number does not tell what a file is about, and many have the same
+    const bool keeps_terms = shape_.keeps_terms && (name != "title" || is_titled);
+    add_column(*forms, id, column, field_of(document, name), keeps_terms);
+  }
 }
 
 ListBuilder::Terms ListBuilder::terms_of_last() {

@@ -24,7 +24,7 @@ struct ListShape {
   std::vector<WordKind> kinds = {WordKind::stems};  ///< an engine uses the first unless it names another
   std::vector<std::string> columns = {"title", "text"};
   std::string language;      ///< of documents that do not say theirs; an ISO 639-1 code or empty
-  bool keeps_terms = false;  ///< also keeps the terms of each document, for expansion
+  bool keeps_terms = false;  ///< also keeps the terms of each document, for expansion, but for names of files
 
   friend bool operator==(const ListShape&, const ListShape&) = default;
 };
@@ -79,7 +79,8 @@ class ListBuilder {
   struct Forms;  ///< of one language
 
   std::size_t numbers_of_folded(Forms& forms);
-  void add_column(Forms& forms, std::uint32_t id, std::uint32_t column, std::string_view text);
+  void add_column(Forms& forms, std::uint32_t id, std::uint32_t column, std::string_view text,
+                  bool keeps_terms);
   void add_beside(Forms& forms, std::uint32_t id, std::uint32_t column, std::uint32_t place,
                   std::string_view word);
   void append(Word& word, std::uint32_t id, std::uint32_t column, std::uint32_t place) const;

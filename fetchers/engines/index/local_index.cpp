@@ -191,7 +191,6 @@ Result<void> insert_all(SqliteDatabase& database, const Collector& collected, co
 Result<std::size_t> add_vectors(SqliteDatabase& database, const Collector& collected,
                                 const IndexOptions& options) {
   if (options.vectors.source == VectorOptions::Source::none) return std::size_t{0};
-  if (options.vectors.source == VectorOptions::Source::lsi) TRY_VOID(note_wanted_vectors(database));
   VectorWriting writing = vector_writing(options);
   writing.last_id = collected.documents.size();
   for (std::size_t i = 1; i <= writing.last_id; ++i) writing.ids.push_back(static_cast<std::int64_t>(i));
@@ -308,7 +307,10 @@ Result<IndexReport> write_beside(const std::string& database, const std::string&
   if (updated && *updated) return std::move(**updated);
   std::error_code error;
   if (is_damaged) std::filesystem::remove(beside, error);
-  TRY(auto report, build_anew(beside, documents, added, options));
+  auto built = build_anew(beside, documents, added, options);
+  if (!built && built.error().code == Code::bad_data && std::filesystem::exists(database, error))
+    return fail(Code::bad_data, built.error().text + "; the index is left as it was");
+  TRY(auto report, std::move(built));
   report.other_version = other_version(database);
   report.was_damaged = is_damaged || options.is_damaged;
   return report;
@@ -391,6 +393,7 @@ Result<IndexOptions> options_to_update(const std::string& database) {
   TRY(const auto meta, read_vector_meta(index, database));
   options.vectors.source = meta.source;
   options.vectors.model = meta.model;
+  TRY(options.vectors.dimensions, wanted_dimensions(index));
   if (meta.source == VectorOptions::Source::none && wants_vectors(index))
     options.vectors.source = VectorOptions::Source::lsi;
   return options;

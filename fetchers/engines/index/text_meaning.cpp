@@ -20,13 +20,15 @@ Result<std::vector<double>> score_meaning(const std::string& database, std::stri
                                           std::span<const std::string_view> texts, const Deadline& deadline) {
   TRY(auto opened, open_index(database));
   TRY(const auto meta, read_vector_meta(opened, database));
+  std::vector<double> scores(texts.size(), 0.0);
+  // its documents have no words in common yet
+  if (meta.source == VectorOptions::Source::none && wants_vectors(opened)) return scores;
   if (meta.source != VectorOptions::Source::lsi)
     return fail(Code::bad_config, database +
                                       ": this index has no vectors by latent semantic indexing; build it "
                                       "with metafuse index --embedding lsi");
   TRY(auto words, LsiWords::open(opened, database, meta.dimensions));
   words.keep_rows(kMostRowBytes);
-  std::vector<double> scores(texts.size(), 0.0);
   TRY(auto wanted, words.vector_of(truncate_utf8(query, kMostTextBytes)));
   if (!normalise(wanted)) return scores;
   for (std::size_t i = 0; i < texts.size(); ++i) {

@@ -63,6 +63,9 @@ Error damaged_row(const std::string& path) {
 Result<std::shared_ptr<const LoadedVectors>> load_vectors(const std::string& path) {
   TRY(auto database, open_index(path, kMappedBytes));
   TRY(auto meta, read_vector_meta(database, path));
+  // latent semantic indexing has not found words in common yet: no document is like a query
+  if (meta.source == VectorSource::none && wants_vectors(database))
+    return std::make_shared<const LoadedVectors>(LoadedVectors{meta, VectorRows(0), {}});
   if (meta.source == VectorSource::none) return no_vectors(path);
   auto loaded = std::make_shared<LoadedVectors>(LoadedVectors{meta, VectorRows(meta.dimensions), {}});
   auto counted = database.prepare("SELECT count(*) FROM vectors");
@@ -83,7 +86,10 @@ Result<std::shared_ptr<const LoadedVectors>> load_vectors(const std::string& pat
 
 Result<std::unique_ptr<VectorReader>> open_reader(const std::string& path, const VectorMeta& meta) {
   TRY(auto database, open_index(path, kMappedBytes));
-  TRY(auto row, database.prepare("SELECT row FROM vectors WHERE id=?", true));
+  SqliteStatement row;
+  if (meta.source != VectorSource::none) {
+    TRY(row, database.prepare("SELECT row FROM vectors WHERE id=?", true));
+  }
   TRY(auto pages, ShownPages::make(database));
   auto reader = std::make_unique<VectorReader>(
       VectorReader{std::move(database), std::move(row), std::move(pages), std::nullopt});
@@ -236,7 +242,10 @@ Result<RankedList> VectorEngine::search(std::string_view query, std::span<const 
   TRY(auto opened, shared_->open(deadline));
   auto& [version, reader] = opened;
   TRY(const auto loaded, version->loading.get());
-  TRY(auto vector, shared_->query_vector(*reader, loaded->meta, query, given));
+  std::vector<float> vector;
+  if (!loaded->ids.empty()) {
+    TRY(vector, shared_->query_vector(*reader, loaded->meta, query, given));
+  }
   RankedList list;
   if (normalise(vector)) {
     const auto first = static_cast<std::size_t>(offset);

@@ -159,6 +159,13 @@ Error damaged_vector(const std::string& path) {
               path + ": a word's vector has another size than the index declares; rebuild the index");
 }
 
+/// Notes that an index is to have vectors of latent semantic indexing, even if it has too few documents yet.
+Result<void> note_wanted_vectors(SqliteDatabase& database, std::size_t dimensions) {
+  return database.run(
+      fmt::format("INSERT OR REPLACE INTO meta VALUES('wanted_vectors', 'lsi'), ('wanted_dimensions', '{}');",
+                  dimensions));
+}
+
 }  // namespace
 
 Result<LsiWords> LsiWords::open(SqliteDatabase& database, const std::string& path, std::size_t dimensions) {
@@ -224,6 +231,7 @@ Result<std::size_t> fold_in_vectors(SqliteDatabase& database, const VectorMeta& 
 Result<std::size_t> write_vectors(SqliteDatabase& database, const VectorOptions& options,
                                   const VectorWriting& writing) {
   const bool is_lsi = options.source == VectorOptions::Source::lsi;
+  if (is_lsi) TRY_VOID(note_wanted_vectors(database, options.dimensions));
   TRY(const auto before, read_vector_meta(database, "the index"));
   const auto written = is_lsi ? write_lsi(database, options, writing)
                               : write_from_endpoint(database, options, writing, before.dimensions);
@@ -236,18 +244,23 @@ Result<std::size_t> write_vectors(SqliteDatabase& database, const VectorOptions&
   return dimensions;
 }
 
-Result<void> note_wanted_vectors(SqliteDatabase& database) {
-  return database.run("INSERT OR REPLACE INTO meta VALUES('wanted_vectors', 'lsi');");
-}
-
 bool wants_vectors(SqliteDatabase& database) {
   return finds_row(database, "SELECT 1 FROM meta WHERE name='wanted_vectors'");
 }
 
+Result<std::size_t> wanted_dimensions(SqliteDatabase& database) {
+  std::size_t dimensions = VectorOptions().dimensions;
+  TRY(auto rows, database.prepare("SELECT CAST(value AS INTEGER) FROM meta WHERE name='wanted_dimensions'"));
+  TRY_VOID(rows.for_each_row([&](const SqliteRow& row) {
+    dimensions = static_cast<std::size_t>(std::clamp<std::int64_t>(row.integer(0), 1, kMostLsiDimensions));
+  }));
+  return dimensions;
+}
+
 Result<void> drop_vectors(SqliteDatabase& database) {
   return database.run(
-      "DROP TABLE IF EXISTS vectors; DROP TABLE IF EXISTS lsi_words; DELETE FROM meta WHERE "
-      "name='embedding';");
+      "DROP TABLE IF EXISTS vectors; DROP TABLE IF EXISTS lsi_words; DELETE FROM meta WHERE name IN "
+      "('embedding', 'wanted_vectors', 'wanted_dimensions');");
 }
 
 WordKind kind_of_vectors(const ListShape& shape) {

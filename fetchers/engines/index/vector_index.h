@@ -22,6 +22,8 @@
 
 namespace metafuse::fetchers {
 
+inline constexpr std::int64_t kMostLsiDimensions = 4096;
+
 /// How `metafuse index` makes the vectors of documents.
 struct VectorOptions {
   enum class Source { none, lsi, endpoint };
@@ -48,9 +50,11 @@ WordKind kind_of_vectors(const ListShape& shape);
 /// out:    source `none` if the index has no vectors
 Result<VectorMeta> read_vector_meta(SqliteDatabase& database, const std::string& path);
 
-/// Notes that an index is to have vectors of latent semantic indexing, even if it has too few documents yet.
-Result<void> note_wanted_vectors(SqliteDatabase& database);
+/// Whether an index is to have vectors of latent semantic indexing, even if it has too few documents yet.
 bool wants_vectors(SqliteDatabase& database);
+
+/// VectorOptions::dimensions of the vectors that latent semantic indexing wrote or is to write.
+Result<std::size_t> wanted_dimensions(SqliteDatabase& database);
 
 /// What write_vectors() needs besides the options.
 struct VectorWriting {

@@ -67,6 +67,31 @@ TEST_CASE("A query is expanded by as many words of its best results as its engin
   CHECK(found(2) == std::vector<std::string>{"http://1/", "http://2/", "http://3/"});
 }
 
+TEST_CASE("The name of a file without a title expands no query", "[fetchers][local][ranking]") {
+  const test::TemporaryFolder folder;
+  folder.write("docs/a/1.py", "# otter river\n");
+  folder.write("docs/b/1.py", "# pond\n");
+  folder.write("docs/c/2.py", "# river\n");
+  IndexOptions options;
+  options.keeps_terms = true;
+  options.updates = GENERATE(false, true);
+  const std::string database = folder.path("x.db");
+  REQUIRE(build_local_index(database, {folder.path("docs")}, options).has_value());
+  if (options.updates) {  // what an update reads again is no different
+    folder.write("docs/a/1.py", "# otter stream river\n");
+    REQUIRE(build_local_index(database, {folder.path("docs")}, options).has_value());
+  }
+  LocalAccess access;
+  access.database = database;
+  access.expansion = Expansion{1, 10, 0.5};
+  const Clock& clock = machine_clock();
+  const auto list = LocalEngine(access).search("otter", 9, 0, Deadline(clock, std::chrono::seconds(5)));
+  REQUIRE(list.has_value());
+  REQUIRE(list->hits.size() == 2);
+  CHECK(list->hits[0].title == "1.py");
+  CHECK(list->hits[1].url.ends_with("/docs/c/2.py"));
+}
+
 TEST_CASE("A phrase is found in the stems of each of the languages", "[fetchers][local][ranking]") {
   const test::TemporaryFolder folder;
   const std::string database = folder.path("x.db");

@@ -413,3 +413,33 @@ TEST_CASE("An update of an index with vectors of an endpoint needs the endpoint"
   CHECK(updated.error().text.find("name it with `embedding:`") != std::string::npos);
   CHECK(facts_of_index(index.database)->documents == 6);
 }
+
+TEST_CASE("An index that is to have vectors when its documents have words in common finds nothing until then",
+          "[fetchers][vectors]") {
+  IndexOptions options = lsi_index(2);
+  options.vectors.is_optional = true;
+  const VectorIndex index(
+      "{\"url\":\"http://a/\",\"text\":\"tea\"}\n{\"url\":\"http://b/\",\"text\":\"river\"}\n", options);
+  const auto found = VectorEngine({index.database, 0}).search("tea", {}, 10, 0, in_time());
+  REQUIRE(found.has_value());
+  CHECK(found->hits.empty());
+  const std::vector<std::string_view> texts = {"tea", "river"};
+  const auto scores = score_meaning(index.database, "tea", texts, in_time());
+  REQUIRE(scores.has_value());
+  CHECK(*scores == std::vector<double>{0, 0});
+}
+
+TEST_CASE("The dimensions that were asked for hold for later updates", "[fetchers][vectors][update]") {
+  IndexOptions options = lsi_index(2);
+  options.updates = true;
+  const VectorIndex index(kTwoTopics, options);
+  CHECK(options_to_update(index.database)->vectors.dimensions == 2);
+  const std::string documents = index.folder.write("d.jsonl", kTwoTopics);
+  auto other = *options_to_update(index.database);
+  other.vectors.dimensions = 1;
+  const auto updated = build_local_index(index.database, {documents}, other);
+  REQUIRE(updated.has_value());
+  CHECK(updated->is_update);
+  CHECK(updated->dimensions == 1);
+  CHECK(options_to_update(index.database)->vectors.dimensions == 1);
+}
