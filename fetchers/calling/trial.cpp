@@ -229,8 +229,10 @@ EngineTrial read_saved(const Engine& engine, const HttpAccess& access, const Eng
   answer.url = request.url;
   answer.headers = {{"content-type", options.saved_content_type}};
   answer.body = *options.saved_answer;
-  const FetchedList fetched = read_answer(
+  FetchedList fetched = read_answer(
       engine, access, answer, {.language = request_language(access, {.deadline = {machine_clock(), {}}})});
+  if (fetched.list.hits.size() > static_cast<std::size_t>(options.depth))
+    fetched.list.hits.resize(static_cast<std::size_t>(options.depth));
   return finished(engine, answer, options,
                   "> " + request.method + " " + request.record_url + "   (not sent)\n", fetched);
 }
@@ -299,7 +301,17 @@ Result<HttpAnswer> last_answer(const Engine& engine, const std::string& query, c
   return std::move(asked.last);
 }
 
+/// Errors: usage: the engine's requests do not name a page.
+Result<void> check_page(const Engine& engine, const FetchOptions& fetch) {
+  const auto* access = std::get_if<HttpAccess>(&engine.access);
+  if (access == nullptr || !plan_pages(*access, fetch, 0).is_beyond_end) return {};
+  return fail(Code::usage, fmt::format("{} has no page {}; its definition has one page, unless it says "
+                                       "`paging: true` and where {{pageno}} goes",
+                                       engine.name, fetch.page));
+}
+
 Result<EngineTrial> try_engine(const Engine& engine, const std::string& query, const TrialOptions& options) {
+  TRY_VOID(check_page(engine, fetch_options(engine, options)));
   if (options.saved_answer && std::holds_alternative<HttpAccess>(engine.access)) {
     TRY(auto ready, ready_access(engine, SecretLookup()));
     const FetchOptions fetch = fetch_options(engine, options);
