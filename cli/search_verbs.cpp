@@ -40,73 +40,84 @@ namespace {
 
 using fetchers::printable;
 
+/// What the options name; an update keeps what the index has besides.
 struct IndexArguments {
   std::string database;
   std::vector<std::string> documents;
-  std::string embedding;
+  std::string embedding, language;
   std::vector<std::string> tokenizers;
-  fetchers::IndexOptions options;
+  std::optional<std::size_t> dimensions;
+  bool has_cosine = false, keeps_terms = false, updates = false;
+  fetchers::DocumentFileOptions files;
 };
+
+using VectorSource = fetchers::VectorOptions::Source;
 
 /// "lsi" makes the vectors from the documents themselves; anything else is an engine file that names
 /// an endpoint.
-Result<void> choose_embedding(IndexArguments& arguments) {
-  fetchers::VectorOptions& vectors = arguments.options.vectors;
-  if (arguments.embedding.empty()) return {};
+Result<void> choose_embedding(const IndexArguments& arguments, fetchers::VectorOptions& vectors) {
+  if (!arguments.embedding.empty()) vectors = {};
   if (arguments.embedding == "lsi") {
-    vectors.source = fetchers::VectorOptions::Source::lsi;
-    return {};
-  }
-  TRY(const auto file, fetchers::read_engine_file(arguments.embedding));
-  if (!file.embedding)
-    return fail(Code::usage,
-                arguments.embedding + ": has no top-level `embedding:`; add one, or write --embedding lsi");
-  vectors.source = fetchers::VectorOptions::Source::endpoint;
-  vectors.model = file.embedding->model;
-  TRY(vectors.embed, fetchers::make_embed_texts(*file.embedding, environment_secret, {}));
-  return {};
-}
-
-/// An update that names no lists writes those that the index has; the engines of a configuration need them.
-Result<void> keep_lists(IndexArguments& arguments) {
-  fetchers::IndexOptions& options = arguments.options;
-  const bool names_lists = !arguments.tokenizers.empty() || !arguments.embedding.empty() ||
-                           !options.language.empty() || options.has_cosine || options.keeps_terms;
-  std::error_code error;
-  if (!options.updates || names_lists || !std::filesystem::is_regular_file(arguments.database, error) ||
-      std::filesystem::is_empty(arguments.database, error))
-    return {};
-  auto made = fetchers::options_to_update(arguments.database);
-  if (!made) {
-    // an index of this version is damaged: which lists it has is not known
-    if (made.error().code == Code::bad_data && fetchers::other_version(arguments.database).empty())
-      return made.error();
-    return {};  // building says what is wrong with the file
-  }
-  if (made->vectors.source == fetchers::VectorOptions::Source::endpoint)
-    return fail(Code::usage, arguments.database + ": " + made->vectors.model +
+    vectors.source = VectorSource::lsi;
+  } else if (!arguments.embedding.empty()) {
+    TRY(const auto file, fetchers::read_engine_file(arguments.embedding));
+    if (!file.embedding)
+      return fail(Code::usage,
+                  arguments.embedding + ": has no top-level `embedding:`; add one, or write --embedding lsi");
+    vectors.source = VectorSource::endpoint;
+    vectors.model = file.embedding->model;
+    TRY(vectors.embed, fetchers::make_embed_texts(*file.embedding, environment_secret, {}));
+  } else if (vectors.source == VectorSource::endpoint) {
+    return fail(Code::usage, arguments.database + ": " + vectors.model +
                                  " made its vectors; name its engine file with --embedding");
-  made->files = std::move(options.files);
-  options = std::move(*made);
+  }
+  if (!arguments.dimensions) return {};
+  if (vectors.source != VectorSource::lsi)
+    return fail(Code::usage, "--dimensions: only vectors that lsi makes have it; add --embedding lsi");
+  vectors.dimensions = *arguments.dimensions;
   return {};
 }
 
-Result<void> run_index(IndexArguments& arguments) {
-  TRY_VOID(fetchers::check_base_url(arguments.options.files.base_url, "--base-url"));
-  if (const std::string& language = arguments.options.language; !language.empty())
-    TRY_VOID(check_option("--language", fetchers::check_language(language)));
-  TRY_VOID(choose_embedding(arguments));
-  TRY_VOID(keep_lists(arguments));
-  if (!arguments.tokenizers.empty()) arguments.options.kinds.clear();
-  for (const std::string& name : arguments.tokenizers)
-    arguments.options.kinds.push_back(*fetchers::word_kind_of(name));
+/// The options of the index that an update begins with; else, and where building says what is wrong with the
+/// file, those of a new one.
+Result<fetchers::IndexOptions> first_options(const IndexArguments& arguments) {
+  std::error_code error;
+  if (!arguments.updates || !std::filesystem::is_regular_file(arguments.database, error) ||
+      std::filesystem::is_empty(arguments.database, error))
+    return fetchers::IndexOptions();
+  auto made = fetchers::options_to_update(arguments.database);
+  if (made) return made;
+  // an index of this version is damaged: which lists it has is not known
+  if (made.error().code == Code::bad_data && fetchers::other_version(arguments.database).empty())
+    return made.error();
+  return fetchers::IndexOptions();
+}
+
+/// What an option names replaces only its own part.
+Result<fetchers::IndexOptions> index_options(const IndexArguments& arguments) {
+  TRY(auto options, first_options(arguments));
+  options.updates = arguments.updates;
+  options.files = arguments.files;
+  if (!arguments.language.empty()) options.language = arguments.language;
+  options.has_cosine = options.has_cosine || arguments.has_cosine;
+  options.keeps_terms = options.keeps_terms || arguments.keeps_terms;
+  if (!arguments.tokenizers.empty()) options.kinds.clear();
+  for (const std::string& name : arguments.tokenizers) options.kinds.push_back(*fetchers::word_kind_of(name));
+  TRY_VOID(choose_embedding(arguments, options.vectors));
+  return options;
+}
+
+Result<void> run_index(const IndexArguments& arguments) {
+  TRY_VOID(fetchers::check_base_url(arguments.files.base_url, "--base-url"));
+  if (!arguments.language.empty())
+    TRY_VOID(check_option("--language", fetchers::check_language(arguments.language)));
+  TRY(auto options, index_options(arguments));
   watch_interrupts();  // an interrupted run must remove its unfinished file
-  arguments.options.is_interrupted = was_interrupted;
-  arguments.options.tell_wait = print_wait;
-  arguments.options.files.progress = terminal_progress("reading files");
-  arguments.options.progress = terminal_progress("index");
-  TRY(const auto report,
-      fetchers::build_local_index(arguments.database, arguments.documents, arguments.options));
+  options.is_interrupted = was_interrupted;
+  options.tell_wait = print_wait;
+  options.files.progress = terminal_progress("reading files");
+  options.progress = terminal_progress("index");
+  TRY(const auto report, fetchers::build_local_index(arguments.database, arguments.documents, options));
   const std::string changes = !report.is_update ? ""
                                                 : fmt::format(" ({} new, {} changed, {} removed)",
                                                               report.added, report.changed, report.removed);
@@ -128,7 +139,7 @@ Result<void> run_index(IndexArguments& arguments) {
 
 void add_index(CLI::App& app, Program& program) {
   auto [verb, a] = add_verb(app, "index", "build the embedded local engine's index", run_index, program);
-  a.options.files.threads = hardware_threads();
+  a.files.threads = hardware_threads();
   verb.add_option("--database", a.database,
                   "the index to write (SQLite); without --update an existing index is replaced entirely")
       ->required();
@@ -138,14 +149,14 @@ void add_index(CLI::App& app, Program& program) {
           "code; sitemaps (.xml) next to a copy of their site; CSV "
           "with a column url; JSON lines {\"url\",\"title\",\"text\",...}, - for standard input")
       ->required();
-  verb.add_option("--base-url", a.options.files.base_url,
+  verb.add_option("--base-url", a.files.base_url,
                   "what the URLs of files in folders begin with; default: file://localhost/ and their path");
   verb.add_option(
-      "--language", a.options.language,
+      "--language", a.language,
       "the language of documents that do not state theirs (en, de, ...): its stems and stop words are "
       "used; without this option it is found by the most frequent words");
   verb.add_flag_callback(
-      "--stem-english", [&arguments = a] { arguments.options.language = "en"; }, "the same as --language en");
+      "--stem-english", [&arguments = a] { arguments.language = "en"; }, "the same as --language en");
   verb.add_option(
           "--tokenizer", a.tokenizers,
           "the lists of words to write: stems (\"searches\" finds \"search\"), words as they are, parts (any "
@@ -153,22 +164,22 @@ void add_index(CLI::App& app, Program& program) {
           "stems,words")
       ->delimiter(',')
       ->check(CLI::IsMember({"words", "stems", "parts", "unicode61", "porter", "trigram"}));
-  verb.add_flag("--cosine", a.options.has_cosine,
+  verb.add_flag("--cosine", a.has_cosine,
                 "also index what engines of the type local_cosine need: words, stems and parts of words");
-  verb.add_flag("--expandable", a.options.keeps_terms,
+  verb.add_flag("--expandable", a.keeps_terms,
                 "keep the words of each document, which engines with `expand:` need");
   verb.add_flag(
-      "--update", a.options.updates,
-      "keep the documents in the index too, so that the next --update reads only files that changed; "
-      "without options about language, lists and vectors it keeps those of the index");
+      "--update", a.updates,
+      "keep the documents in the index too, so that the next --update reads only files that changed; its "
+      "language, lists and vectors stay, but for what another option replaces or adds");
   verb.add_option(
       "--embedding", a.embedding,
       "also write a vector for each document, for engines of the type local_vector: lsi derives them from "
       "the documents' words (latent semantic indexing); an engine file with `embedding:` names an endpoint");
-  add_defaulted(verb, "--dimensions", a.options.vectors.dimensions,
-                "at most this many dimensions of the vectors that lsi makes")
-      ->check(CLI::Range(1, 4096));
-  add_threads(verb, a.options.files.threads, "threads that read files of folders and make vectors");
+  verb.add_option("--dimensions", a.dimensions,
+                  "at most this many dimensions of the vectors that lsi makes; default: 200")
+      ->check(CLI::Range(std::int64_t{1}, fetchers::kMostLsiDimensions));
+  add_threads(verb, a.files.threads, "threads that read files of folders and make vectors");
   verb.footer(
       "A file's ending says what it is, else its content; .gz, .xz and .zst are decompressed. PDF is read by "
       "pdftotext,\n"

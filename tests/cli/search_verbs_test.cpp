@@ -96,6 +96,11 @@ TEST_CASE("One empty file among those named does not stop an index", "[cli][inde
   const auto none = run_metafuse({"index", "--database", folder.path("i.db"), empty});
   CHECK(none.status == 65);
   CHECK(none.err.find("b.md: empty") != std::string::npos);
+  CHECK(none.err.find("the index is left as it was") != std::string::npos);
+  const std::string blank = folder.write("c.txt", " \n\t\n");
+  const auto blanks = run_metafuse({"index", "--database", folder.path("i.db"), page, blank});
+  CHECK(blanks.status == 0);
+  CHECK(blanks.err.find("text                    0         1  empty") != std::string::npos);
 }
 
 TEST_CASE("A folder that may not be read is named among what was left out", "[cli][index]") {
