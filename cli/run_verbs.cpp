@@ -276,7 +276,8 @@ Result<void> run_show(const std::string& path) {
   if (const std::string choice = fusion::brief_choice_text(model.training); !choice.empty())
     std::cout << "auto chose " << choice << '\n';
   for (const auto& [key, value] : model.training)
-    if (key != "certainty" && key != "calibration") std::cout << key << "  " << to_text(value) << '\n';
+    if (key != "auto" && key != "certainty" && key != "calibration")
+      std::cout << key << "  " << to_text(value) << '\n';
   std::cout << fusion::certainty_text(model.training) << fusion::calibration_text(model.training);
   if (model.choice) std::cout << '\n' << fusion::choice_text(*model.choice, model.features);
   std::cout << fusion::rankboost::generalisation_text(model.training, model.features.size());

@@ -4,6 +4,7 @@
 #include <iostream>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -18,6 +19,7 @@
 #include "core/atomic_file.h"
 #include "core/number.h"
 #include "core/parallel.h"
+#include "evaluation/runs/lines.h"
 #include "fusion/model/prior.h"
 #include "fusion/training/calibration.h"
 #include "fusion/training/certainty.h"
@@ -193,6 +195,21 @@ Result<fusion::TrainingSet> read_validation(const TrainArguments& arguments, fus
   return fusion::read_training_set(input);
 }
 
+/// Early stopping on the queries that are trained on would never stop.
+Result<void> check_other_queries(const fusion::TrainingSet& train, const fusion::TrainingSet& validation) {
+  std::set<std::string> trained;
+  for (const fusion::QueryRange& query : train.queries) trained.insert(query.id);
+  std::size_t both = 0;
+  std::string first;
+  for (const fusion::QueryRange& query : validation.queries)
+    if (trained.contains(query.id) && both++ == 0) first = query.id;
+  if (both == 0) return {};
+  return fail(Code::usage,
+              fmt::format("--validate: {} of its {} queries are trained on, the first is {}; name qrels of "
+                          "other queries",
+                          both, validation.queries.size(), evaluation::shown(first)));
+}
+
 Result<void> check_abilities(const TrainArguments& arguments, const fusion::Learner& learner) {
   fusion::ValidationOptions validation = arguments.validation;
   validation.has_set = !arguments.validate.empty();
@@ -323,6 +340,7 @@ Result<TrainingData> read_data(const TrainArguments& arguments, const fusion::Tr
   TrainingData data{std::move(set), report, {}};
   if (arguments.validate.empty()) return data;
   TRY(data.validation, read_validation(arguments, input, data.set.matrix.features()));
+  if (!input.runs.empty()) TRY_VOID(check_other_queries(data.set, *data.validation));
   return data;
 }
 

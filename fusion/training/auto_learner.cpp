@@ -313,8 +313,9 @@ std::string lead_text(const JsonObject& choice) {
   const Json* lead = choice.if_contains("lead");
   if (lead == nullptr) return {};
   const JsonObject& of = lead->as_object();
-  return fmt::format("{}'s lead of {:.3f} is within the error of {:.3f}",
-                     std::string(of.at("name").as_string()), of.at("by").to_number<double>(),
+  const std::string name(of.at("name").as_string());
+  return fmt::format("{}{} lead of {:.3f} is within the error of {:.3f}", name,
+                     name.ends_with('s') ? "'" : "'s", of.at("by").to_number<double>(),
                      of.at("error").to_number<double>());
 }
 
@@ -324,10 +325,14 @@ std::string summary_of(const JsonObject& record) {
   if (queries == 0) return fmt::format("auto chose {}: too few judged queries to compare by\n", chosen);
   const std::string measure(record.at("measure").as_string());
   const std::string lead = lead_text(brief_choice({{"auto", record}}));
+  const JsonArray& among = record.at("among").as_array();
+  const bool is_compared =
+      std::ranges::any_of(among, [](const Json& row) { return row.as_object().contains("value"); });
   std::string text =
-      lead.empty() ? fmt::format("auto chose {} by {} of {} queries among\n", chosen, measure, queries)
-                   : fmt::format("auto kept {}: {} on {} queries ({})\n", chosen, lead, queries, measure);
-  for (const Json& item : record.at("among").as_array()) {
+      !is_compared   ? fmt::format("auto chose {} without comparing\n", chosen)
+      : lead.empty() ? fmt::format("auto chose {} by {} of {} queries among\n", chosen, measure, queries)
+                     : fmt::format("auto kept {}: {} on {} queries ({})\n", chosen, lead, queries, measure);
+  for (const Json& item : among) {
     const JsonObject& row = item.as_object();
     const std::string name(row.at("name").as_string());
     if (const Json* why = row.if_contains("left_out"))

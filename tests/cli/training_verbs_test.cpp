@@ -70,6 +70,15 @@ TEST_CASE("Without a named learner auto or the learner of the given options is u
   CHECK(refused.err.find("such as rankboost") != std::string::npos);
 }
 
+TEST_CASE("Queries that are trained on do not say when to stop", "[cli][train]") {
+  const JudgedLists lists;
+  const auto refused =
+      lists.run({"train", "--model", lists.folder.path("m.json"), "--validate", lists.folder.path("qrels")});
+  CHECK(refused.status == 64);
+  CHECK(refused.err.find("--validate: 12 of its 12 queries are trained on, the first is 1;") !=
+        std::string::npos);
+}
+
 TEST_CASE("The verbs model show and crossvalidate and compare-methods show auto's choice", "[cli][auto]") {
   const JudgedLists lists;
   REQUIRE(lists.trained({"--certainty"}) == "auto");
