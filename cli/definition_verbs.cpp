@@ -340,6 +340,7 @@ Result<void> check_config(const CheckArguments& arguments) {
   TRY(const auto snapshot, service::load_snapshot(config, engine_loader()));
   TRY_VOID(service::check_keys(*snapshot));
   print_warnings(snapshot->warnings);
+  print_warnings(key_warnings(config));
   for (const auto& [name, domain] : snapshot->domains)
     std::cout << fmt::format("{}\t{} templates\t{}\n", name, domain.domain.templates.size(),
                              domain.model ? domain.model->learner + " " + domain.model_digest.substr(0, 12)

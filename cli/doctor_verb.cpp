@@ -20,6 +20,7 @@
 #include "cli/terminal.h"
 #include "cli/verbs.h"
 #include "core/atomic_file.h"
+#include "fetchers/calling/trial.h"
 #include "fetchers/definition/engine_file.h"
 #include "fetchers/engines/index/local_engine.h"
 #include "service/config/snapshot.h"
@@ -71,6 +72,16 @@ Result<std::string> look_at_models(const std::string& folder) {
   return folder;
 }
 
+/// Whether a server of this program already serves where the configuration says.
+bool is_serving(const service::ServerConfig& config) {
+  const bool is_any = config.listen_host == "0.0.0.0" || config.listen_host == "::";
+  const std::string host = is_any ? "127.0.0.1" : config.listen_host;
+  const bool is_bare_v6 = host.find(':') != std::string::npos && !host.starts_with('[');
+  const auto answer = fetchers::fetch_page(
+      fmt::format("http://{}:{}/readyz", is_bare_v6 ? '[' + host + ']' : host, config.port));
+  return answer && answer->body.starts_with("ready\n");
+}
+
 /// Reads an existing store as a server would, and changes nothing.
 Result<void> check_store_file(const std::string& path, const std::string& secret_file) {
   std::error_code error;
@@ -94,7 +105,10 @@ Result<std::string> look_at_store(const service::ServerConfig& config) {
   }
   const fs::path folder = fs::path(config.store).parent_path();
   TRY_VOID(check_folder(folder.empty() ? fs::path(".") : folder, "store"));
-  TRY_VOID(check_store_file(config.store, config.store_secret));
+  const auto checked = check_store_file(config.store, config.store_secret);
+  if (!checked && checked.error().code == Code::unavailable && is_serving(config))
+    return config.store + " is in use by the server that runs";
+  TRY_VOID(checked);
   return config.store;
 }
 
@@ -116,6 +130,7 @@ Result<std::string> look_at_port(const service::ServerConfig& config) {
   ::freeaddrinfo(found);
   if (socket >= 0) ::close(socket);
   if (bound == 0) return shown + " is free";
+  if (number == EADDRINUSE && is_serving(config)) return "metafuse serves at " + shown;
   return fail(Code::unavailable,
               fmt::format("{}: {}; if metafuse is not already serving there, change `listen`", shown,
                           std::generic_category().message(number)));
@@ -183,6 +198,11 @@ Result<std::string> look_at_key_file(const std::string& configuration) {
   return path.string() + " is readable only by its owner";
 }
 
+Result<std::string> look_at_keys(const service::ServerConfig& config) {
+  TRY_VOID(check_search_keys(config));
+  return counted(config.keys.size(), "key") + (config.needs_key ? ", without which nobody searches" : "");
+}
+
 /// The further lines of a text below the first one, as doctor's table has them.
 std::string indented(const std::string& text) {
   std::string out;
@@ -210,6 +230,7 @@ Result<void> run_doctor(const DoctorArguments& arguments) {
       {"open files", [&] { return look_at_open_files(config); }},
       {"clock", [] { return look_at_clock(); }},
       {"key", [&] { return look_at_key_file(file); }},
+      {"keys", [&] { return look_at_keys(config); }},
   };
   std::size_t failed = 0;
   for (const Check& check : checks) {

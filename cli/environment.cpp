@@ -173,6 +173,28 @@ std::optional<std::string> environment_secret(std::string_view name) {
   return std::nullopt;
 }
 
+Result<void> check_search_keys(const service::ServerConfig& config) {
+  const bool may_search = std::ranges::any_of(config.keys, [](const service::KeyConfig& key) {
+    return !key.has_expired(seconds_now()) &&
+           (key.has(service::Role::search) || key.has(service::Role::admin));
+  });
+  if (may_search || !config.needs_key) return {};
+  return fail(Code::bad_config,
+              config.file +
+                  ": needs_key: true, but no valid key has the role search, so that nobody can "
+                  "search; make one: metafuse key new NAME --role search");
+}
+
+std::vector<std::string> key_warnings(const service::ServerConfig& config) {
+  std::vector<std::string> out;
+  for (const service::KeyConfig& key : config.keys)
+    if (key.has_expired(seconds_now()))
+      out.push_back(fmt::format("{}: the key {} has expired on {}; remove it, or give it a later day",
+                                key.place, key.name, key.expires));
+  if (const auto checked = check_search_keys(config); !checked) out.push_back(checked.error().text);
+  return out;
+}
+
 std::int64_t seconds_now() {
   return std::chrono::system_clock::to_time_t(std::chrono::system_clock::now());
 }

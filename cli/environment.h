@@ -55,6 +55,12 @@ Result<FileKind> kind_of_file(const std::string& path);
 Result<service::ServerConfig> read_server_configuration(const std::string& path,
                                                         const std::string& listen = "");
 
+/// errors: bad_config: searching needs a key, and no valid key may search
+Result<void> check_search_keys(const service::ServerConfig& config);
+
+/// The same as a warning, and the keys that have expired.
+std::vector<std::string> key_warnings(const service::ServerConfig& config);
+
 /// The engines that a server configuration or an engines file defines.
 struct Definitions {
   std::vector<fetchers::Engine> engines;

@@ -1,10 +1,12 @@
 // The verb `key new`, which makes API keys.
 #include <iostream>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include <fmt/format.h>
 
+#include "cli/command_line.h"
 #include "cli/environment.h"
 #include "cli/verbs.h"
 #include "core/digest.h"
@@ -21,7 +23,7 @@ struct NewKeyArguments {
   std::vector<std::string> roles;
   std::vector<std::string> domains;
   std::vector<std::string> engines;
-  double days = 0;
+  std::optional<double> days;
   std::uint64_t quota = 0;
   double rate = 0;
 };
@@ -56,15 +58,15 @@ Result<void> make_key(const NewKeyArguments& arguments) {
                                   sha256_hex(key), yaml_list(arguments.roles));
   if (!arguments.domains.empty()) entry += "    domains: " + yaml_list(arguments.domains) + "\n";
   if (!arguments.engines.empty()) entry += "    engines: " + yaml_list(arguments.engines) + "\n";
-  if (arguments.days > 0) {
-    const auto last = seconds_now() + static_cast<std::int64_t>(arguments.days *
+  if (arguments.days) {
+    const auto last = seconds_now() + static_cast<std::int64_t>(*arguments.days *
                                                                 static_cast<double>(service::kSecondsPerDay));
     entry += "    expires: " + service::iso_day(last) + "\n";
   }
   if (arguments.quota > 0) entry += fmt::format("    quota_per_day: {}\n", arguments.quota);
   if (arguments.rate > 0) entry += fmt::format("    requests_per_second: {}\n", arguments.rate);
   std::cerr << "The key is printed on standard output, only this once; the server keeps only its digest.\n"
-               "Paste this into the server's configuration, then reload it:\n\nkeys:\n"
+               "Paste this below `keys:` of the server's configuration, then reload it:\n\n"
             << entry;
   if (!(std::cout << key << std::endl))
     return fail(Code::try_again, "standard output: cannot write; is the disk full?");
@@ -83,7 +85,7 @@ void add_key(CLI::App& app, Program& program) {
   verb.add_option("--domain", a.domains, "a domain that the key may use; default: all");
   verb.add_option("--engine", a.engines, "an engine that the key's searches may ask; default: all");
   verb.add_option("--days", a.days, "days until the key expires; default: never")
-      ->check(CLI::Range(0.0, 36500.0));
+      ->check(above_zero() & CLI::Range(0.0, 36500.0));
   verb.add_option("--quota", a.quota, "expanded queries per day");
   verb.add_option("--rate", a.rate, "requests per second")->check(CLI::Range(0.0, 1e6));
   verb.footer("Example:\n  metafuse key new ann --role search --domain support --days 90");

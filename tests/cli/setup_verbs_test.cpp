@@ -46,6 +46,58 @@ TEST_CASE("The verb init makes a complete configuration that can search at once"
   CHECK(mode == (std::filesystem::perms::owner_read | std::filesystem::perms::owner_write));
 }
 
+TEST_CASE("An option of an update replaces only its own part of the index of init", "[cli][init][index]") {
+  const TemporaryFolder folder;
+  make_search(folder);
+  const std::string there = folder.path("my search");
+  for (const std::string options :
+       {"--expandable", "--language en", "--tokenizer words", "--cosine", "--stem-english"}) {
+    INFO(options);
+    const auto updated =
+        run_in(there, METAFUSE_EXECUTABLE
+                          " index --database index.db ../pages --base-url https://drinks.example/ "
+                          "--update " +
+                          options);
+    INFO(updated.err);
+    CHECK(updated.status == 0);
+    const auto found = run_in(there, METAFUSE_EXECUTABLE " search water");
+    CHECK(found.status == 0);
+    CHECK(found.err.empty());
+    CHECK(std::count(found.out.begin(), found.out.end(), '\n') == 2);
+  }
+  const auto ignored =
+      run_metafuse({"index", "--database", folder.path("x.db"), folder.path("pages"), "--dimensions", "5"});
+  CHECK(ignored.status == 64);
+  CHECK(ignored.err.find("--dimensions: only vectors that lsi makes have it") != std::string::npos);
+}
+
+TEST_CASE("A new key says where it is pasted, and keys that cannot serve are warned of", "[cli][keys]") {
+  const TemporaryFolder folder;
+  const auto made = run_metafuse({"key", "new", "ann", "--role", "search"});
+  CHECK(made.status == 0);
+  CHECK(made.err.find("below `keys:` of the server's configuration") != std::string::npos);
+  CHECK(made.err.find("\nkeys:") == std::string::npos);
+  CHECK(run_metafuse({"key", "new", "ann", "--role", "search", "--days", "0"}).status == 64);
+  const std::string digest(64, 'a');
+  folder.write("t.yaml",
+               "version: 1\ndomain: d\nslots: {Q: {required: true}}\ntemplates:\n"
+               "  - {id: any, engine: e, query: '{Q}'}\n");
+  folder.write("e.yaml",
+               "engines: [{name: e, engine: json_engine, search_url: 'http://127.0.0.1:1/?q={query}', "
+               "url_query: u, title_query: t}]\n");
+  const std::string file =
+      folder.write("c.yaml",
+                   "version: 1\ntemplates: [t.yaml]\nengines: [e.yaml]\nneeds_key: true\nkeys:\n"
+                   "  - {name: old, sha256: " +
+                       digest + ", roles: [search], expires: 2020-01-01}\n");
+  const auto checked = run_metafuse({"config", "check", file});
+  INFO(checked.err);
+  CHECK(checked.err.find("the key old has expired on 2020-01-01") != std::string::npos);
+  CHECK(checked.err.find("nobody can search") != std::string::npos);
+  const auto doctor = run_metafuse({"doctor", "--config", file});
+  CHECK(doctor.out.find("nobody can search") != std::string::npos);
+}
+
 TEST_CASE("A query that was surely mistyped is searched as it was meant", "[cli][init]") {
   const TemporaryFolder folder;
   make_search(folder);
@@ -211,6 +263,7 @@ TEST_CASE("The verb init sets up search servers and databases and document vecto
   for (const auto& [text, said] : {std::pair{"solar=http://h#x", "did you mean solr"},
                                    {"solr=http://h", "where NAME is the collection"},
                                    {"solr", "KIND=ADDRESS"},
+                                   {"searx_engine=127.0.0.1:7899", "begin the address with http://"},
                                    {"mariadb=h#t", "HOST/DATABASE#TABLE"}}) {
     const auto refused = run_metafuse({"init", folder.path("other"), "--engine", text});
     CHECK(refused.status == 64);
