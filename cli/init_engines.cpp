@@ -80,9 +80,10 @@ Result<TypedEngine> typed_engine(const std::string& text) {
   const std::string kind = text.substr(0, equals);
   const auto found = std::find_if(kInitEngineKinds.begin(), kInitEngineKinds.end(),
                                   [&](const InitEngineKind& one) { return one.name == kind; });
-  if (found == kInitEngineKinds.end() || equals == std::string::npos)
+  const bool is_kind = found != kInitEngineKinds.end();
+  if (!is_kind || equals == std::string::npos)
     return fail(Code::usage, "--engine " + text + ": write KIND=ADDRESS#NAME" +
-                                 did_you_mean(kind, names_of(kInitEngineKinds)));
+                                 (is_kind ? "" : did_you_mean(kind, names_of(kInitEngineKinds))));
   TypedEngine typed{found, text.substr(equals + 1), {}, {}};
   std::string& address = typed.address;
   const bool has_name = !found->name_key.empty();
@@ -90,6 +91,8 @@ Result<TypedEngine> typed_engine(const std::string& text) {
     typed.name = address.substr(hash + 1);
     address.erase(hash);
   }
+  if (found->address_key.ends_with("_url") && address.find("://") == std::string::npos)
+    return fail(Code::usage, "\"" + address + "\": begin the address with http:// or https://");
   if (found->more.find("{DATABASE}") != std::string_view::npos) {  // the address is HOST/DATABASE
     const std::size_t slash = address.rfind('/');
     if (slash == std::string::npos)

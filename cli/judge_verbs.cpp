@@ -122,6 +122,11 @@ Result<std::string> chosen_key(const JudgeArguments& arguments) {
 Result<std::vector<BaseQuery>> queries_to_judge(const JudgeArguments& arguments, service::Store* store,
                                                 const service::ServerConfig& config) {
   if (arguments.queries.empty()) {
+    std::unique_ptr<service::Store> read;  // --no-store only keeps from writing there
+    if (store == nullptr && !config.store.empty()) {
+      TRY(read, service::open_store(config.store, service::StoreMode::read, config.store_secret));
+      store = read.get();
+    }
     if (store == nullptr)
       return fail(Code::usage, "without a store, say which queries to judge: --queries FILE");
     TRY(auto asked, service::most_asked(*store, arguments.pool.domain, arguments.most_asked));

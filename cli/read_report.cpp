@@ -27,9 +27,12 @@ std::string counted_reasons(const std::map<std::string, std::size_t>& reasons) {
   std::stable_sort(order.begin(), order.end(),
                    [](const auto& a, const auto& b) { return a.first > b.first; });
   std::string out;
-  for (std::size_t i = 0; i < std::min(order.size(), kMostReasons); ++i)
-    out += fmt::format("{}{}{}", out.empty() ? "" : "; ", truncate_utf8(order[i].second, kMostReasonBytes),
-                       order.size() > 1 ? fmt::format(" ({})", order[i].first) : "");
+  for (std::size_t i = 0; i < std::min(order.size(), kMostReasons); ++i) {
+    const auto& [count, why] = order[i];
+    out += fmt::format("{}{}{}{}", out.empty() ? "" : "; ", truncate_utf8(why, kMostReasonBytes),
+                       why.size() > kMostReasonBytes ? "..." : "",
+                       order.size() > 1 ? fmt::format(" ({})", count) : "");
+  }
   return order.size() > kMostReasons ? out + "; ..." : out;
 }
 

@@ -364,9 +364,9 @@ Result<void> check_documents(const InitArguments& a) {
 
 /// Fills in what the options leave open.
 Result<void> complete_arguments(InitArguments& a) {
+  if (!a.root.empty() && !a.is_system) return fail(Code::usage, "--root goes with --system");
   if (a.is_system == !a.folder.empty())
     return fail(Code::usage, "name a folder to write, or use --system for the installed service");
-  if (!a.root.empty() && !a.is_system) return fail(Code::usage, "--root goes with --system");
   if (a.is_system) {
     a.folder = a.root + kServiceFolder;
     a.state = std::string(kServiceState) + '/';

@@ -107,6 +107,12 @@ TEST_CASE("Help and version are available in every usual form", "[cli]") {
   CHECK(run_metafuse({"version"}).out == version);
 }
 
+TEST_CASE("Paragraphs of the help are broken once", "[cli]") {
+  const std::string serve = run_metafuse({"help", "serve"}).out;
+  CHECK(serve.find("error,\none JSON object per line. SIGHUP") != std::string::npos);
+  CHECK(serve.find("Examples:\n  metafuse serve") != std::string::npos);
+}
+
 TEST_CASE("Option --help shows the common options and --help=all shows all", "[cli]") {
   const std::string brief = run_metafuse({"train", "--help"}).out;
   CHECK(brief.find("--qrels") != std::string::npos);
