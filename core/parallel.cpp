@@ -10,12 +10,27 @@
 #include <vector>
 
 namespace metafuse {
+namespace {
+
+/// Up to `count` threads that run `run(0)`, `run(1)` and so on. Where the system makes no more threads, those
+/// that exist are enough, since none of the work belongs to a certain one.
+std::vector<std::jthread> started(std::size_t count, const std::function<void(unsigned)>& run) {
+  std::vector<std::jthread> threads;
+  threads.reserve(count);
+  try {
+    while (threads.size() < count) threads.emplace_back(run, static_cast<unsigned>(threads.size()));
+  } catch (const std::exception&) {  // std::system_error, or std::bad_alloc
+  }
+  return threads;
+}
+
+}  // namespace
 
 void parallel_for(std::size_t count, unsigned threads, const std::function<void(std::size_t)>& work) {
   std::atomic<std::size_t> next{0};
   std::mutex mutex;
   std::exception_ptr failure;
-  const auto run = [&] {
+  const auto run = [&](unsigned) {
     try {
       for (std::size_t i = next++; i < count; i = next++) work(i);
     } catch (...) {
@@ -27,9 +42,8 @@ void parallel_for(std::size_t count, unsigned threads, const std::function<void(
   const std::size_t helpers =
       std::min<std::size_t>(std::max(threads, 1U), std::max<std::size_t>(count, 1)) - 1;
   {
-    std::vector<std::jthread> pool;
-    for (std::size_t i = 0; i < helpers; ++i) pool.emplace_back(run);
-    run();
+    const auto pool = started(helpers, run);
+    run(0);
   }
   if (failure) std::rethrow_exception(failure);
 }
@@ -59,26 +73,28 @@ unsigned hardware_threads() {
 
 namespace {
 
-/// Hands blocks from the reading thread to the workers. Each worker has one slot, whose block is either
-/// waiting or being processed.
+/// Hands blocks from the reading thread to the workers, of which there are as many as could be started. Each
+/// worker has one slot, whose block is either waiting or being processed.
 class Workers {
  public:
   Workers(unsigned threads, const TakeBlockOnWorker& take) : take_(take), slots_(threads) {
-    for (unsigned worker = 0; worker < threads; ++worker) pool_.emplace_back([this, worker] { run(worker); });
+    pool_ = started(threads, [this](unsigned worker) { run(worker); });
   }
   Workers(const Workers&) = delete;
   Workers& operator=(const Workers&) = delete;
   ~Workers() { join(); }
 
+  bool is_empty() const { return pool_.empty(); }
+
   /// Waits for a free worker and gives it the block.
   /// out:    false when a worker has failed, so that no more blocks are wanted
   bool give(std::string_view lines, std::size_t first_line) {
     std::unique_lock lock(mutex_);
-    std::size_t free = slots_.size();
+    std::size_t free = pool_.size();
     changed_.wait(lock, [&] {
-      for (free = 0; free < slots_.size() && slots_[free].is_full; ++free) {
+      for (free = 0; free < pool_.size() && slots_[free].is_full; ++free) {
       }
-      return free < slots_.size() || has_failed();
+      return free < pool_.size() || has_failed();
     });
     if (has_failed()) return false;
     Slot& slot = slots_[free];
@@ -157,11 +173,14 @@ class Workers {
 
 Result<void> for_each_block_on_workers(const std::string& path, unsigned threads,
                                        const TakeBlockOnWorker& take, const TextLimits& limits) {
-  if (threads <= 1)
+  const auto on_this_thread = [&] {
     return for_each_block(
         path, [&](std::string_view lines, std::size_t first_line) { return take(0, lines, first_line); },
         limits);
+  };
+  if (threads <= 1) return on_this_thread();
   Workers workers(threads, take);
+  if (workers.is_empty()) return on_this_thread();
   const Error stopped = fail(Code::internal, "a worker failed");
   auto read = for_each_block(
       path,

@@ -40,6 +40,10 @@ class Copier {
       return exhaust(out, "nested deeper than " + std::to_string(limits_.max_depth) + " levels");
     switch (node.Type()) {
       case YAML::NodeType::Scalar:
+        bytes_ += node.Scalar().size();
+        if (bytes_ / kCopiesOfBytes > limits_.max_bytes)
+          return exhaust(out, "more than " + std::to_string(limits_.max_bytes * kCopiesOfBytes) +
+                                  " bytes of text (aliases count each time they are used)");
         copy_scalar(node, out);
         break;
       case YAML::NodeType::Sequence:
@@ -102,9 +106,13 @@ class Copier {
     std::erase_if(out.entries, [&](const YamlEntry&) { return is_replaced[entry++]; });
   }
 
+  /// How many times the bytes that a text may have its values may have, once aliases are resolved.
+  static constexpr std::size_t kCopiesOfBytes = 4;
+
   const YamlLimits& limits_;
   Diagnostics& diagnostics_;
   std::size_t nodes_ = 0;
+  std::size_t bytes_ = 0;
   bool exhausted_ = false;
 };
 

@@ -29,7 +29,8 @@ struct LetorRow {
   std::size_t line = 0;
 };
 
-constexpr std::uint32_t kLargestFeature = 1U << 24;
+/// Training keeps a column for each number up to the largest one, used or not.
+constexpr std::uint32_t kLargestFeature = 1U << 16;
 
 using TakeLetorRow = std::function<Result<void>(const LetorRow&)>;
 

@@ -17,6 +17,7 @@
 
 #include <sys/mman.h>
 
+#include "core/keyed_hash.h"
 #include "core/result.h"
 #include "core/text_list.h"
 #include "fusion/data/feature_matrix.h"
@@ -181,7 +182,7 @@ class GrowingColumn {
   }
 
   std::size_t slot_of(std::uint64_t bits) const {
-    return static_cast<std::size_t>(bits * 0x9e3779b97f4a7c15U >> shift_);
+    return static_cast<std::size_t>((bits ^ secret_.first) * secret_.second >> shift_);
   }
 
   std::uint32_t code_of(double value) {
@@ -204,6 +205,7 @@ class GrowingColumn {
   std::vector<std::uint64_t> values_{0};  // bits by code; the entry of code 0 is unused
   // Codes: a power of two of slots, and a copy of the first slot behind the last.
   std::vector<std::uint32_t> slots_{0, 0, 0};
+  HashSecret secret_ = hash_secret();  // or a file could choose values that all have one slot
   int shift_ = 63;
   GrowingArray<std::uint8_t> bytes_;
   GrowingArray<std::uint32_t> words_;

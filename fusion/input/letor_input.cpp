@@ -91,6 +91,9 @@ Result<std::vector<Feature>> letor_features(const TrainingInput& input, std::siz
                                       "; give files with the same features");
     return features;
   }
+  if (count == 0)
+    return fail(Code::bad_data, files_of(input).front() +
+                                    ": no line has a feature; write each one as NUMBER:VALUE behind the qid");
   for (std::size_t i = 1; i <= count; ++i)
     if (are_ranks(input))
       features.push_back({std::to_string(i), FeatureKind::rank, input.depth});

@@ -2,11 +2,16 @@
 
 #include <algorithm>
 #include <atomic>
+#include <cstdint>
+#include <fstream>
 #include <mutex>
 #include <stdexcept>
 #include <vector>
 
 #include <catch2/catch.hpp>
+#include <pthread.h>
+#include <sys/resource.h>
+#include <unistd.h>
 
 #include "tests/support/temporary_folder.h"
 
@@ -21,7 +26,60 @@ std::string numbered_lines(std::size_t count) {
   return text;
 }
 
+/// While this lives, the system makes `threads` more threads of this process and no other. A thread's stack
+/// takes 1 GB of addresses, and the limit has room for so many.
+class FewThreads {
+ public:
+  explicit FewThreads(std::size_t threads) {
+    pthread_getattr_default_np(&before_);
+    pthread_attr_t large = before_;
+    pthread_attr_setstacksize(&large, kStack);
+    pthread_setattr_default_np(&large);
+    getrlimit(RLIMIT_AS, &limit_);
+    std::ifstream file("/proc/self/statm");
+    std::size_t pages = 0;
+    file >> pages;
+    const auto used = pages * static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
+    const rlimit few{used + threads * kStack + kStack / 2, limit_.rlim_max};
+    setrlimit(RLIMIT_AS, &few);
+  }
+  FewThreads(const FewThreads&) = delete;
+  FewThreads& operator=(const FewThreads&) = delete;
+  ~FewThreads() {
+    setrlimit(RLIMIT_AS, &limit_);
+    pthread_setattr_default_np(&before_);
+    pthread_attr_destroy(&before_);
+  }
+
+ private:
+  static constexpr std::size_t kStack = std::size_t{1} << 30;
+  pthread_attr_t before_{};
+  rlimit limit_{};
+};
+
 }  // namespace
+
+TEST_CASE("Where the system makes too few threads those that exist do all work", "[core][block_workers]") {
+  const test::TemporaryFolder folder;
+  const std::string path = folder.write("lines", numbered_lines(150'000));
+  for (const std::size_t threads : {0U, 1U, 2U}) {
+    const FewThreads few(threads);
+    std::atomic<std::int64_t> lines{0};
+    std::atomic<unsigned> last{0};
+    const auto read =
+        for_each_block_on_workers(path, 5, [&](unsigned worker, std::string_view block, std::size_t) {
+          lines += std::count(block.begin(), block.end(), '\n');
+          if (worker > last) last = worker;
+          return Result<void>();
+        });
+    CHECK(read.has_value());
+    CHECK(lines == 150'000);
+    CHECK(last < std::max<std::size_t>(threads, 1));
+    std::atomic<std::size_t> calls{0};
+    parallel_for(100, 5, [&](std::size_t) { ++calls; });
+    CHECK(calls == 100);
+  }
+}
 
 TEST_CASE("The workers get every line exactly once with its number", "[core][block_workers]") {
   const test::TemporaryFolder folder;

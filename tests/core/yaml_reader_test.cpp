@@ -43,6 +43,21 @@ TEST_CASE("Aliases cannot expand a small file without limit", "[core][yaml]") {
   CHECK(error_of_yaml("a: &a [*a]\n").find("f.yaml:1:") == 0);
 }
 
+TEST_CASE("Aliases cannot copy a long text without limit", "[core][yaml]") {
+  YamlLimits limits;
+  limits.max_bytes = 1000;
+  const auto copies = [&](std::size_t count) {
+    std::string text = "- &a " + std::string(400, 'x') + "\n";
+    for (std::size_t i = 1; i < count; ++i) text += "- *a\n";
+    return parse_yaml(text, "f.yaml", limits);
+  };
+  CHECK(copies(10).has_value());
+  const auto more = copies(11);
+  REQUIRE(more.has_error());
+  CHECK(more.error().text ==
+        "f.yaml:1:3: more than 4000 bytes of text (aliases count each time they are used)");
+}
+
 TEST_CASE("Excessive depth and bad syntax and bad encoding and second documents are refused",
           "[core][yaml]") {
   CHECK(error_of_yaml(std::string(60, '[') + std::string(60, ']')).find("nested deeper") !=

@@ -324,12 +324,12 @@ Tree grow_tree(const GrowInput& input, std::span<double> steps) {
 
 namespace {
 
-/// A random share of {0, ..., count - 1}, at least one number, ascending.
+/// A random share of {0, ..., count - 1}, at least one number if there is one, ascending.
 template <class Number>
 std::vector<Number> sample(std::size_t count, double share, Random& random) {
   std::vector<Number> all(count);
   std::iota(all.begin(), all.end(), Number{0});
-  if (share >= 1.0) return all;
+  if (share >= 1.0 || count == 0) return all;
   random.shuffle(all);
   const auto kept = static_cast<std::size_t>(std::ceil(share * static_cast<double>(count)));
   all.resize(std::max<std::size_t>(1, kept));

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 #include <span>
+#include <string>
+#include <utility>
 
 #include "fusion/data/communicator.h"
 #include "fusion/learners/common/feedback_grades.h"
@@ -18,9 +20,9 @@ struct QueryTotals {
   std::size_t pairs = 0;
 };
 
-QueryTotals totals_of(const TrainingSet& set, const QueryRange& range) {
+QueryTotals totals_of(const TrainingSet& set, const QueryRange& range, std::vector<double> grades) {
   QueryTotals totals;
-  totals.grades = grades_of(set, range);
+  totals.grades = std::move(grades);
   totals.members.resize(totals.grades.size());
   for (std::size_t row = range.begin; row < range.end; ++row)
     if (is_in_feedback(set, row)) ++totals.members[place_of(totals.grades, feedback_grade(set, row))];
@@ -61,9 +63,12 @@ class Maker {
 
  private:
   Result<void> add(const QueryRange& range) {
-    const QueryTotals totals = totals_of(set_, range);
-    if (totals.grades.size() >= Feedback::kNone)
-      return fail(Code::bad_data, "query \"" + range.id + "\": more than 65534 different grades; round them");
+    std::vector<double> grades = grades_of(set_, range);
+    if (grades.size() > Feedback::kMostClasses)
+      return fail(Code::bad_data, "query \"" + range.id + "\": " + std::to_string(grades.size()) +
+                                      " different grades, and at most " +
+                                      std::to_string(Feedback::kMostClasses) + " are allowed; round them");
+    const QueryTotals totals = totals_of(set_, range, std::move(grades));
     double weight = totals.weight;
     const std::size_t first = next_pair_;
     while (next_pair_ < pairs_.size() && pairs_[next_pair_].below < range.end)

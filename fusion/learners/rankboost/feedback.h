@@ -32,7 +32,8 @@ struct SingleBipartite {
 
 /// The initial distribution D (Freund et al. 2003, sec. 2). All weights sum to 1.
 struct Feedback {
-  static constexpr std::uint16_t kNone = 0xffff;  ///< the class of a document outside the feedback
+  static constexpr std::uint16_t kNone = 0xffff;     ///< the class of a document outside the feedback
+  static constexpr std::size_t kMostClasses = 1000;  ///< of a query, since there is a weight per pair of them
 
   std::vector<QueryFeedback> queries;  ///< those with a crucial pair
   std::vector<std::uint16_t> classes;  ///< per row
@@ -68,8 +69,9 @@ struct Feedback {
 };
 
 /// in:     communicator - of the MPI processes that hold the other queries, or null
-/// errors: bad_data when no query has a crucial pair, or a query has more than 65,534 distinct grades
-/// cost:   O(documents log documents per query + pairs)
+/// errors: bad_data when no query has a crucial pair, or a query has more than kMostClasses distinct grades
+/// cost:   O(documents log documents per query + squared distinct grades per query + general pairs); memory:
+///         8 bytes per pair of distinct grades of a query
 Result<Feedback> make_feedback(const TrainingSet& set, Communicator* communicator = nullptr);
 
 }  // namespace metafuse::fusion::rankboost

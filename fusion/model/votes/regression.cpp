@@ -99,10 +99,18 @@ constexpr KindOfRegression kKinds[] = {{"polynomial", polynomial_gain},
                                        {"neural network", network_gain},
                                        {"gaussian process", process_gain}};
 
+/// The number of monomials(inputs, degree), which is the binomial of inputs + degree over degree.
+std::size_t monomial_count(std::size_t inputs, int degree) {
+  std::size_t count = 1;
+  for (std::size_t i = 1; i <= static_cast<std::size_t>(degree); ++i) count = count * (inputs + i) / i;
+  return count;
+}
+
+/// The count of a file's polynomial stays below 2^64: it has at most 1000 inputs and degree 5.
 std::size_t weights_needed(const Regression& model) {
   switch (model.setting.kind) {
     case RegressionKind::polynomial:
-      return monomials(model.width, model.setting.degree).size();
+      return monomial_count(model.width, model.setting.degree);
     case RegressionKind::logistic:
       return model.points.size() * (model.width + 1);
     case RegressionKind::neural_network:

@@ -1,3 +1,6 @@
+#include <bit>
+#include <cmath>
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -5,6 +8,7 @@
 
 #include "core/random.h"
 #include "fusion/data/training_set.h"
+#include "fusion/input/growing_column.h"
 #include "fusion/input/input_files.h"
 #include "tests/support/temporary_folder.h"
 
@@ -93,4 +97,20 @@ TEST_CASE("A bad line far into a file is named by its number with any number of 
     REQUIRE(read.has_error());
     CHECK(read.error().text.find("train:20001: ") != std::string::npos);
   }
+}
+
+TEST_CASE("Values chosen for a hash without a secret are told apart as fast as others",
+          "[fusion][letor_input]") {
+  // Times kOdd, they are 1, 2, 3 and so on, whose high bits are all 0. With that product as the hash, this
+  // takes longer than a test may.
+  constexpr std::uint64_t kOdd = 0x9e3779b97f4a7c15U;
+  std::uint64_t inverse = kOdd;
+  for (int step = 0; step < 6; ++step) inverse *= 2 - kOdd * inverse;
+  REQUIRE(kOdd * inverse == 1);
+  GrowingColumn column;
+  std::size_t rows = 0;
+  for (std::uint64_t i = 1; i < 1'000'000; ++i)
+    if (const auto value = std::bit_cast<double>(i * inverse); std::isfinite(value))
+      column.set(rows++, value);
+  CHECK(column.raw(rows).values.size() == rows + 1);
 }

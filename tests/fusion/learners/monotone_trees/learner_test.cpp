@@ -7,6 +7,7 @@
 
 #include "core/random.h"
 #include "fusion/input/input_files.h"
+#include "fusion/input/training_set_builder.h"
 #include "fusion/learners/monotone_trees/tree_ranker.h"
 #include "fusion/model/fuse.h"
 #include "fusion/model/model_file.h"
@@ -194,6 +195,15 @@ TEST_CASE("Queries can be weighted by their number of documents", "[fusion][mono
   for (const QueryRange& query : set.queries) CHECK(query.weight == 12.0);
   // All have twelve documents, so this equals equal weights.
   CHECK(trained(set).ranker->score(set.matrix) == trained(some_set("equal")).ranker->score(set.matrix));
+}
+
+TEST_CASE("Without features trees tie all documents", "[fusion][monotone_trees]") {
+  TrainingSetBuilder rows;
+  for (const char* document : {"a", "b"}) rows.add({"q", document, *document == 'a' ? 1.0 : 0.0, true, {}});
+  const auto set = rows.finish({}, {}, false, 1);
+  REQUIRE(set.has_value());
+  const auto scores = trained(*set).ranker->score(set->matrix);
+  CHECK(scores[0] == scores[1]);
 }
 
 TEST_CASE("Options and feedback that trees cannot use are refused", "[fusion][monotone_trees]") {

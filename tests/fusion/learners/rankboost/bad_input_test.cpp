@@ -54,6 +54,23 @@ TEST_CASE("Input without a crucial pair is refused", "[fusion][rankboost]") {
   CHECK_FALSE(has_model(folder));
 }
 
+TEST_CASE("Input without any feature is refused", "[fusion][rankboost]") {
+  const TemporaryFolder folder;
+  for (const std::string learner : {"auto", "monotone-trees", "rankboost", "reciprocal-ranks"})
+    check_refused(train_on_bad_input(folder, "1 qid:1\n0 qid:1\n", {"--learner", learner}), 65,
+                  "judged: no line has a feature; write each one as NUMBER:VALUE behind the qid");
+  CHECK_FALSE(has_model(folder));
+}
+
+TEST_CASE("A query has at most 1000 different grades", "[fusion][rankboost]") {
+  const TemporaryFolder folder;
+  std::string judged;
+  for (int grade = 0; grade < 1000; ++grade) judged += std::to_string(grade) + " qid:1 1:1\n";
+  check_done(train_on_bad_input(folder, judged), "1 rounds");
+  check_refused(train_on_bad_input(folder, judged + "0.5 qid:1 1:1\n"), 65,
+                "query \"1\": 1001 different grades, and at most 1000 are allowed; round them");
+}
+
 TEST_CASE("Bags whose sample has no crucial pair have no vote", "[fusion][rankboost]") {
   const TemporaryFolder folder;
   // one query of five has two grades: a third of the hundred samples (.8 to the fifth) does not contain it
@@ -206,9 +223,9 @@ TEST_CASE("Measures where less is better keep their sign and ties are measured a
 
 TEST_CASE("Large feature numbers cost little and those above the limit are refused", "[fusion][rankboost]") {
   const TemporaryFolder folder;
-  check_done(train_on_bad_input(folder, "1 qid:1 1:1 200000:3\n0 qid:1 1:2\n"), "1 rounds");
-  check_refused(train_on_bad_input(folder, "1 qid:1 1:1 99999999:3\n0 qid:1 1:2\n"), 65,
-                "with an index from 1 to 16777216");
+  check_done(train_on_bad_input(folder, "1 qid:1 1:1 65536:3\n0 qid:1 1:2\n"), "1 rounds");
+  check_refused(train_on_bad_input(folder, "1 qid:1 1:1 65537:3\n0 qid:1 1:2\n"), 65,
+                "with an index from 1 to 65536");
 }
 
 TEST_CASE("Zero rounds give a model that ties all documents", "[fusion][rankboost]") {

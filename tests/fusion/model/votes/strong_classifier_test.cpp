@@ -6,6 +6,7 @@
 
 #include "core/json.h"
 #include "fusion/model/votes/calibration.h"
+#include "fusion/model/votes/regression.h"
 
 using namespace metafuse;
 using namespace metafuse::fusion::votes;
@@ -122,4 +123,22 @@ TEST_CASE("Every kind of calibration is the same after it was written and read",
   const Calibration back = read_back(sigmoid);
   CHECK(back.sigmoid->a == 2.0);
   CHECK(back.sigmoid->b == -0.5);
+}
+
+TEST_CASE("A polynomial of more monomials than weights is refused before they are made", "[fusion][model]") {
+  const auto refusal = [](std::size_t width, int degree, const std::string& weights) {
+    const std::string text = R"({"kind":"polynomial","degree":)" + std::to_string(degree) + R"(,"width":)" +
+                             std::to_string(width) + R"(,"weights":[)" + weights +
+                             R"(],"points":[],"length":1,"offset":0,"low":0,"high":1})";
+    const auto read = read_regression(parse_json(text, "r").value().as_object());
+    return read ? std::string() : read.error().text;
+  };
+  for (std::size_t width = 1; width < 5; ++width)
+    for (int degree = 1; degree < 6; ++degree) {
+      std::string weights = "1";
+      for (std::size_t i = 1; i < monomials(width, degree).size(); ++i) weights += ",1";
+      CHECK(refusal(width, degree, weights).empty());
+    }
+  CHECK(refusal(2, 2, "1,1,1,1,1") == "body.members.weights: do not fit the regression's kind");
+  CHECK(refusal(1000, 5, "1") == "body.members.weights: do not fit the regression's kind");
 }
