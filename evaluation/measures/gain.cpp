@@ -252,7 +252,8 @@ void rank_biased_precision(const MeasuredQuery& query, Values values) {
   const double top = gains.empty() ? 0.0 : gains.back().gain;
   const double bottom = gains.empty() ? 0.0 : std::min(0.0, gains.front().gain);
   if (top > 1.0 || bottom < 0.0)
-    for (GradeGain& item : gains) item.gain = (item.gain - bottom) / (top - bottom);
+    for (GradeGain& item : gains)
+      item.gain = top > bottom ? (item.gain - bottom) / (top - bottom) : 0.0;  // all gains equal: none counts
   const double persistence = persistence_of(query.parameters);
   double sum = 0.0;
   double weight = 1.0;

@@ -5,6 +5,7 @@
 #include <cstdio>
 #include <functional>
 #include <numeric>
+#include <utility>
 
 #include "core/contract.h"
 #include "core/number.h"
@@ -177,8 +178,8 @@ Result<std::vector<Typed>> parse_words(std::string_view text, MeasureSet& set) {
 
 Error bad_parameter(const Measure& measure, std::string_view text) {
   return fail(Code::usage, "the parameter " + shown(text) + " of " + measure.name +
-                               " is not valid; cutoffs must be numbers above 0, gains GRADE=GAIN, and p a "
-                               "probability below 1");
+                               " is not valid; cutoffs must be numbers above 0, gains GRADE=GAIN with a "
+                               "whole GRADE, and p a probability below 1");
 }
 
 /// Whether sums of products with the number stay finite.
@@ -186,10 +187,13 @@ bool is_moderate(double value) {
   return std::abs(value) <= 1e100;
 }
 
-/// Whether a value by name fits: a gain of a grade, or the persistence of rank-biased precision.
+/// Whether a value by name fits: a gain of a grade, or the persistence of rank-biased precision. The residual
+/// of the latter has no gains.
 bool is_fitting(const Measure& measure, std::string_view name, double value) {
   if (name == "p" && measure.name.starts_with("rbp")) return value >= 0.0 && value < 1.0;
-  return is_moderate(value);
+  std::int64_t grade = 0;
+  return to_integer(name, grade) && std::in_range<int>(grade) && measure.name != "rbp_resid" &&
+         is_moderate(value);
 }
 
 Result<MeasureParameters> parse_parameters(const Measure& measure, std::string_view text) {

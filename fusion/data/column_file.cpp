@@ -13,7 +13,6 @@
 namespace metafuse::fusion {
 namespace {
 
-constexpr std::uint64_t kPageBytes = 4096;
 constexpr mode_t kOwnerOnly = 0600;
 
 /// A mapped part of a file, unmapped when its last holder lets go of it.
@@ -131,7 +130,8 @@ Result<FrozenArray<std::byte>> ColumnFile::map_all() const {
 }
 
 Result<FrozenArray<std::byte>> ColumnFile::freeze_bytes(std::span<const std::byte> bytes) {
-  TRY(const std::uint64_t begin, append_aligned(bytes, kPageBytes));
+  // A mapping begins at a page, whose size is the kernel's choice: 4, 16 or 64 KB.
+  TRY(const std::uint64_t begin, append_aligned(bytes, static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE))));
   return map(begin, bytes.size());
 }
 

@@ -6,6 +6,7 @@
 
 #include "core/contract.h"
 #include "evaluation/measures/discounted_gain.h"
+#include "fusion/data/features.h"
 
 namespace metafuse::fusion {
 namespace {
@@ -30,7 +31,7 @@ Standing standing_of(const FeatureMatrix& matrix, std::size_t row) {
   for (std::size_t f = 0; f < matrix.feature_count(); ++f) {
     if (matrix.is_unranked(row, f)) continue;
     const bool is_rank = matrix.features()[f].kind == FeatureKind::rank;
-    standing.add(is_rank ? static_cast<std::uint32_t>(-matrix.value(row, f)) : Standing::kNever);
+    standing.add(is_rank ? whole_rank(-matrix.value(row, f)) : Standing::kNever);
   }
   return standing;
 }

@@ -57,7 +57,7 @@ Result<LinearRanker> read_linear_ranker(const JsonObject& body, const std::vecto
     LinearTerm term;
     const std::uint64_t feature = own.count("feature");
     term.weight = own.weight("weight");
-    term.unranked = own.number("default");
+    term.unranked = own.weight("default");
     if (own.failed()) return own.error();
     if (feature >= features.size())
       return fail(Code::bad_data, name + ".feature: not one of the model's features; train the model again");

@@ -19,6 +19,11 @@ inline bool is_moderate(double number) {
   return std::abs(number) <= 1e100;
 }
 
+/// Whether quotients by such a length overflow. 0 and below mean that nothing is divided.
+inline bool is_too_short(double length) {
+  return length > 0.0 && !is_moderate(1.0 / length);
+}
+
 /// A number of a file as a count: the nearest one from 0 to 2^53, or 0 if it is none.
 inline std::uint64_t count_of(double number) {
   constexpr double kMost = 9007199254740992.0;
@@ -47,10 +52,7 @@ class StateFields {
     return field == nullptr ? 0.0 : as_number(name, *field);
   }
   /// What is added to scores, or is a factor in them.
-  double weight(std::string_view name) {
-    const double value = number(name);
-    return is_moderate(value) ? value : refuse<double>(name, "from -1e100 to 1e100");
-  }
+  double weight(std::string_view name) { return as_weight(name, number(name)); }
   bool flag(std::string_view name) {
     const Json* field = find(name);
     if (field == nullptr) return false;
@@ -78,6 +80,12 @@ class StateFields {
       for (const Json& item : *items) values.push_back(as_number(name, item));
     return values;
   }
+  /// The same of what is added to scores, or is a factor in them.
+  std::vector<double> weights(std::string_view name) {
+    std::vector<double> values = numbers(name);
+    for (double& value : values) value = as_weight(name, value);
+    return values;
+  }
   std::vector<std::uint64_t> counts(std::string_view name) {
     std::vector<std::uint64_t> values;
     if (const JsonArray* items = array(name))
@@ -101,6 +109,9 @@ class StateFields {
     if (item.is_int64()) return static_cast<double>(item.get_int64());
     if (item.is_uint64()) return static_cast<double>(item.get_uint64());
     return refuse<double>(name, "finite numbers");
+  }
+  double as_weight(std::string_view name, double value) {
+    return is_moderate(value) ? value : refuse<double>(name, "from -1e100 to 1e100");
   }
   std::uint64_t as_count(std::string_view name, const Json& item) {
     if (item.is_uint64()) return item.get_uint64();

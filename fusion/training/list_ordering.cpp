@@ -107,7 +107,7 @@ std::vector<ListedRows> found_by(const TrainingSet& set, const Ranker& ranker, s
     auto& rows = found.emplace_back();
     for (std::size_t row = query.begin; row < query.end; ++row)
       if (!set.matrix.is_unranked(row, feature))
-        rows.push_back({row, static_cast<std::uint32_t>(-set.matrix.value(row, feature)), 0.0});
+        rows.push_back({row, whole_rank(-set.matrix.value(row, feature)), 0.0});
     count += rows.size();
   }
   FeatureMatrix alone(set.matrix.features(), count + 1);  // the last document is in no list

@@ -14,6 +14,7 @@ namespace {
 constexpr std::string_view kFormat = "metafuse-checkpoint";
 constexpr std::int64_t kVersion = 2;
 constexpr std::size_t kFields = 7;
+constexpr double kLargestAlpha = 512.0;  // the search for an alpha ends here
 
 Error bad(const std::string& path, const std::string& what) {
   return fail(Code::bad_data, path + ": " + what + "; start the training again without --resume");
@@ -31,7 +32,7 @@ bool read_round(const Json& item, Round& round) {
   }
   for (std::size_t i = 0; i < 3; ++i)
     if (numbers[i] < 0.0 || numbers[i] > 4e9 || numbers[i] != std::floor(numbers[i])) return false;
-  if (numbers[2] > 1.0) return false;
+  if (numbers[2] > 1.0 || std::abs(numbers[3]) > kLargestAlpha) return false;
   Candidate& candidate = round.candidate;
   candidate.feature = static_cast<std::uint32_t>(numbers[0]);
   candidate.threshold = static_cast<std::uint32_t>(numbers[1]);

@@ -6,7 +6,6 @@
 #include <limits>
 #include <numeric>
 
-#include "core/contract.h"
 #include "core/parallel.h"
 #include "core/portable_math.h"
 #include "fusion/data/communicator.h"
@@ -259,8 +258,7 @@ double Distribution::raised_total() {
     });
     finish_refresh(sums);
   }
-  require(totals_.total > 0, "a distribution has weight");
-  return z * (static_cast<double>(totals_.total) / totals_.scale);
+  return totals_.total > 0 ? z * (static_cast<double>(totals_.total) / totals_.scale) : 0.0;
 }
 
 void Distribution::factors_of(const QueryFeedback& query, std::vector<PairFactors>& factors) const {

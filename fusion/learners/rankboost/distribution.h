@@ -78,7 +78,8 @@ class Distribution {
   void anchor(std::span<const double> scores, double log_normaliser);
 
   /// Multiplies D(x0, x1) by exp(alpha (h(x0) - h(x1))) and divides it by the previous total.
-  /// out: Z, the new total
+  /// out: Z, the new total; 0 if that is not above 0, which no alpha that training chooses leads to. The
+  ///      distribution may not be used then.
   double update(const CodedRanking& ranking, double alpha);
 
   /// The potential of every row (eq. (10)), in fixed point and not yet divided by total().
@@ -133,7 +134,7 @@ class Distribution {
   };
 
   /// Raises a total that has too few digits by rescaling the weights.
-  /// out: Z of the round
+  /// out: Z of the round, or 0 as in update()
   double raised_total();
   void anchor_query(const QueryFeedback& query, std::span<const double> scores, double log_normaliser);
   void multiply(const QueryFeedback& query, const CodedRanking& ranking, double alpha,

@@ -67,6 +67,8 @@ namespace {
 constexpr std::size_t kRoundsOfSums = 256;
 // With --stop-when-flat, training ends unless the loss falls by more than this share.
 constexpr double kFlatShare = 0.01;
+// No alpha is chosen that makes Z larger than 1, up to rounding.
+constexpr double kMostZ = 1.0 + 1e-6;
 
 /// Bytes per document: 9 for its row, 4 for the end of its id, 3 for feedback, 32 for the distribution, at
 /// most 32 for the scores and rows that the loss needs.
@@ -160,7 +162,13 @@ class Run {
                                         std::to_string(rounds_.size() + 1) +
                                         " uses a weak ranking that the input does not have; start the "
                                         "training again without --resume");
-      take(trainer_.add(candidate, alpha));
+      const Round round = trainer_.add(candidate, alpha);
+      if (!(round.z > 0.0 && round.z <= kMostZ))
+        return fail(Code::bad_data, request_.checkpoints.resume + ": round " +
+                                        std::to_string(rounds_.size() + 1) +
+                                        " is damaged: training chooses no such alpha; start the training "
+                                        "again without --resume");
+      take(round);
     }
     return {};
   }

@@ -170,7 +170,9 @@ std::optional<Round> Trainer::step() {
     stop_reason_ = chosen ? "no weak ranking gains anything" : "no weak ranking is admissible";
     return std::nullopt;
   }
-  return add(*chosen, alpha_of(*chosen));
+  const Round round = add(*chosen, alpha_of(*chosen));
+  require(round.z > 0.0, "a distribution has weight");
+  return round;
 }
 
 bool Trainer::is_perfect(const Candidate& candidate) const {
@@ -191,6 +193,7 @@ Round Trainer::add(const Candidate& candidate, double alpha) {
 Round Trainer::take(const Candidate& candidate, double alpha) {
   Round round{candidate, alpha, 0.0, 0.0};
   round.z = distribution_.update(problem_.ranking_of(candidate), alpha);
+  if (!(round.z > 0.0)) return round;
   log_bound_ += portable_log(round.z);
   round.log_bound = log_bound_;
   if (weak_learner_3_)

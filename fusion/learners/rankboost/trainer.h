@@ -43,7 +43,8 @@ class Trainer {
   /// Runs the next round. Returns nothing if training has ended; stop_reason() then says why.
   std::optional<Round> step();
   /// Adds a round chosen earlier, as read from a checkpoint.
-  /// out: the round with its original numbers
+  /// out: the round with its original numbers; its z is 0 if the alpha leaves no pair any weight, and the
+  ///      trainer may not be used then
   Round add(const Candidate& candidate, double alpha);
 
   const std::string& stop_reason() const { return stop_reason_; }

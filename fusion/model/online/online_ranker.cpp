@@ -72,7 +72,7 @@ std::string OnlineRanker::describe(const std::vector<Feature>& features) const {
 Result<OnlineRanker> read_online_ranker(const JsonObject& body, const std::vector<Feature>& features) {
   StateFields fields(body);
   OnlineInputs inputs;
-  inputs.grades = fields.numbers("grades");
+  inputs.grades = fields.weights("grades");
   inputs.has_bias = fields.flag("bias");
   const JsonArray* scales = fields.array("scales");
   const JsonObject* state = fields.object("state");
@@ -80,7 +80,7 @@ Result<OnlineRanker> read_online_ranker(const JsonObject& body, const std::vecto
   for (const Json& item : *scales) {
     JsonObject pair{{"scales", item}};
     StateFields inner(pair);
-    const auto numbers = inner.numbers("scales");
+    const auto numbers = inner.weights("scales");
     if (inner.failed()) return inner.error();
     if (numbers.size() != 2) return fail(Code::bad_data, "body.scales: each must be an offset and a factor");
     inputs.scales.push_back({numbers[0], numbers[1]});

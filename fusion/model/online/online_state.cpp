@@ -103,13 +103,13 @@ Result<Arrays> read_arrays(const JsonObject& state, const OnlineOptions& options
   StateFields fields(state);
   Arrays out;
   BankState& bank = out.bank;
-  bank.weights = fields.numbers("weights");
-  bank.thresholds = fields.numbers("thresholds");
-  bank.weight_sums = fields.numbers("weight_sums");
+  bank.weights = fields.weights("weights");
+  bank.thresholds = fields.weights("thresholds");
+  bank.weight_sums = fields.weights("weight_sums");
   bank.correct = fields.counts("correct");
   const bool is_romma = options.prank_step.rule != StepRule::perceptron;
   if (is_romma) bank.slack_squares = fields.numbers("slack_squares");
-  out.stored = fields.numbers("stored");
+  out.stored = fields.weights("stored");
   if (fields.failed()) return fields.error();
   const bool is_bank = sizes.rankers > 0;
   TRY_VOID(check_sizes({{"weights", bank.weights.size(),
@@ -181,7 +181,7 @@ Result<std::vector<OnlineModel::Voted>> OnlineModel::read_rules(const JsonArray&
   for (const Json& item : items) {
     if (!item.is_object()) return fail(Code::bad_data, "body.rules: must contain only objects");
     StateFields fields(item.get_object());
-    Voted rule{fields.numbers("weights"), fields.numbers("thresholds"), fields.count("votes")};
+    Voted rule{fields.weights("weights"), fields.weights("thresholds"), fields.count("votes")};
     if (fields.failed()) return fields.error();
     TRY_VOID(check_sizes(
         {{"rules.weights", rule.weights.size(), bank_.options().dimensions},

@@ -85,9 +85,9 @@ Result<Calibration> read_calibration(const JsonObject& object) {
   StateFields fields(object, "body.members.");
   Calibration calibration;
   calibration.name = fields.text("calibration");
-  calibration.constant = fields.number("constant");
+  calibration.constant = fields.weight("constant");
   if (object.contains("sigmoid")) {
-    const auto numbers = fields.numbers("sigmoid");
+    const auto numbers = fields.weights("sigmoid");
     if (!fields.failed() && numbers.size() != 2)
       return fail(Code::bad_data, "body.members.sigmoid: must be two numbers");
     if (!fields.failed()) calibration.sigmoid = Sigmoid{numbers[0], numbers[1]};

@@ -185,18 +185,20 @@ Result<Regression> read_regression(const JsonObject& object) {
   const std::string kind = fields.text("kind");
   model.setting.degree = static_cast<int>(fields.count("degree", 5));
   model.width = fields.count("width", 1000);
-  model.weights = fields.numbers("weights");
-  model.points = fields.numbers("points");
-  model.length = fields.number("length");
-  model.offset = fields.number("offset");
-  model.low = fields.number("low");
-  model.high = fields.number("high");
+  model.weights = fields.weights("weights");
+  model.points = fields.weights("points");
+  model.length = fields.weight("length");
+  model.offset = fields.weight("offset");
+  model.low = fields.weight("low");
+  model.high = fields.weight("high");
   if (fields.failed()) return fields.error();
   const auto known = std::find_if(std::begin(kKinds), std::end(kKinds),
                                   [&](const KindOfRegression& each) { return each.name == kind; });
   if (known == std::end(kKinds))
     return fail(Code::bad_data, "body.members.kind: \"" + kind + "\" is not a known regression");
   model.setting.kind = static_cast<RegressionKind>(known - std::begin(kKinds));
+  if (is_too_short(model.length) || is_too_short(model.high - model.low))
+    return fail(Code::bad_data, "body.members: \"length\" or the range from \"low\" to \"high\" is almost 0");
   if (model.width == 0 || model.setting.degree < 1 || model.weights.empty() || !(model.length > 0.0) ||
       model.weights.size() != weights_needed(model))
     return fail(Code::bad_data, "body.members.weights: do not fit the regression's kind");

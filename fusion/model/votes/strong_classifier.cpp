@@ -146,7 +146,7 @@ Result<StrongClassifier::Round> read_round(const JsonObject& object, std::size_t
                                            const CutTable& table) {
   StateFields fields(object, "body.rounds.");
   StrongClassifier::Round round;
-  round.alpha = fields.number("alpha");
+  round.alpha = fields.weight("alpha");
   const JsonArray* votes = fields.array("votes");
   const bool is_tree = object.contains("nodes");
   const JsonArray* parts = fields.array(is_tree ? "nodes" : "terms");

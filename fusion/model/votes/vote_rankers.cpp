@@ -96,10 +96,12 @@ Result<Source> read_source(const JsonObject& object, const GradedCuts& graded,
     TRY(source.classifier, read_classifier(*rounds, graded));
     return source;
   }
-  source.low = fields.number("low");
-  source.high = fields.number("high");
+  source.low = fields.weight("low");
+  source.high = fields.weight("high");
   const JsonObject* body = fields.object("body");
   if (fields.failed()) return fields.error();
+  if (is_too_short(source.high - source.low))
+    return fail(Code::bad_data, "body.sources: the range from \"low\" to \"high\" is almost 0");
   TRY(source.ranker, read_other(*body, features));
   return source;
 }
@@ -108,8 +110,8 @@ Result<Member> read_member(const JsonObject& object, const std::vector<Source>& 
   StateFields fields(object, "body.members.");
   Member member;
   member.source = fields.count("source");
-  member.weight = fields.number("weight");
-  member.quality = fields.number("quality");
+  member.weight = fields.weight("weight");
+  member.quality = fields.weight("quality");
   if (fields.failed()) return fields.error();
   TRY(member.calibration, read_calibration(object));
   if (member.source >= sources.size())

@@ -6,6 +6,7 @@
 
 #include <cmath>
 
+#include "core/contract.h"
 #include "fusion/learners/rankboost/distribution.h"
 #include "fusion/learners/rankboost/loss_and_bound.h"
 #include "lab/learners/rankboost_plus/boost.h"
@@ -87,6 +88,7 @@ class PairFree {
     ranking.values.assign(coded_.thresholds(stump.feature).size() + 1, 0.0);
     for (std::size_t code = stump.place + 1; code < ranking.values.size(); ++code) ranking.values[code] = 1.0;
     const double z = distribution_.update(ranking, round.alpha);
+    require(z > 0.0, "a distribution has weight");
     log_f1_ += std::log(z);
     round.z = z * tie_factor(round.alpha, weights_[s]);
     log_bound_ += std::log(round.z);

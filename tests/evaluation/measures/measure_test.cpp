@@ -154,6 +154,31 @@ TEST_CASE("Expectations over ties agree with the enumeration of all orders", "[e
   }
 }
 
+TEST_CASE("The expected average precision of a long tie takes linear time", "[evaluation][measure]") {
+  // Half of n tied documents are good. Place l is good with probability 1/2, and then each of the l - 1
+  // documents above it with q = (n/2 - 1)/(n - 1). So the mean is that of (1 + (l - 1) q)/l over all places,
+  // which is q + (1 - q) H_n/n.
+  constexpr std::size_t kDocuments =
+      400'000;  // by one sum per good document this takes longer than a test may
+  JudgedRanking ranking;
+  double harmonic = 0.0;
+  for (std::size_t i = 0; i < kDocuments; ++i) {
+    ranking.grades.push_back(static_cast<int>(i % 2));
+    ranking.scores.push_back(0.0);
+    harmonic += 1.0 / static_cast<double>(i + 1);
+  }
+  ranking.judged = {{0, kDocuments / 2}, {1, kDocuments / 2}};
+  const double n = kDocuments;
+  const double q = (n / 2 - 1) / (n - 1);
+  CHECK(value_of("expected_ap", ranking) == Approx(q + (1 - q) * harmonic / n));
+}
+
+TEST_CASE("Rank-biased precision of gains that are all equal and below 0 is 0", "[evaluation][measure]") {
+  const JudgedRanking ranking{{0, 0}, {}, {{0, 2}}};
+  CHECK(value_of("rbp.0=-5", ranking) == 0.0);
+  CHECK(value_of("rbp.0=-5,1=2", ranking) == 0.0);
+}
+
 TEST_CASE("Every measure is finite on every small ranking", "[evaluation][measure]") {
   Random random(2);
   std::string names;
@@ -202,14 +227,16 @@ TEST_CASE("Names of measures are parsed like trec_eval's and mistakes are named"
 }
 
 TEST_CASE("Parameters of measures are accepted up to their limits", "[evaluation][measure]") {
-  for (const char* good : {"P_1", "P_1000000000", "iprec_at_recall_0", "iprec_at_recall_1000000",
-                           "ndcg.1=1e100", "G.1=-1e100", "rbp.p=0", "rbp.p=0.99", "rbp.1=2,p=0.5"}) {
+  for (const char* good :
+       {"P_1", "P_1000000000", "iprec_at_recall_0", "iprec_at_recall_1000000", "ndcg.1=1e100", "G.1=-1e100",
+        "G.2147483647=1", "ndcg.-1=2", "rbp.p=0", "rbp.p=0.99", "rbp.1=2,p=0.5"}) {
     INFO(good);
     CHECK(parse_measures(good).has_value());
   }
-  for (const char* bad :
-       {"P_1000000001", "P_0.5", "iprec_at_recall_-0.1", "iprec_at_recall_1000001", "ndcg.1=1e101",
-        "G.1=-1e308", "rbp.p=1", "rbp.p=-0.1", "rbp_resid.p=5", "set_F_1e200", "utility_1,1e300,0,0"}) {
+  for (const char* bad : {"P_1000000001", "P_0.5", "iprec_at_recall_-0.1", "iprec_at_recall_1000001",
+                          "ndcg.1=1e101", "G.1=-1e308", "rbp.p=1", "rbp.p=-0.1", "rbp_resid.p=5",
+                          "set_F_1e200", "utility_1,1e300,0,0", "ndcg.foo=3", "ndcg.p=0.5", "ndcg.1.5=2",
+                          "rbp.x=5", "rbp_resid.1=2", "ndcg.4294967297=-5", "G.-2147483649=1"}) {
     INFO(bad);
     CHECK(parse_measures(bad).has_error());
   }

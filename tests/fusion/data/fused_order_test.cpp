@@ -50,6 +50,15 @@ TEST_CASE("Equal scores are ordered by number of lists and then best rank and th
   CHECK(fused_order(matrix, 0, 5, scores, ids) == std::vector<std::size_t>{4, 0, 2, 3, 1});
 }
 
+TEST_CASE("A rank of 2^32 and more is the deepest one", "[fusion][fused_order]") {
+  FeatureMatrix matrix({{"x", FeatureKind::rank, 0}}, 3);
+  matrix.set(0, 0, -4294967297.0);
+  matrix.set(1, 0, -2);
+  matrix.set(2, 0, -1e300);
+  CHECK(fused_order(matrix, 0, 3, std::vector<double>(3, 0.0), TextList{"a", "b", "c"}) ==
+        std::vector<std::size_t>{1, 0, 2});
+}
+
 TEST_CASE("Texts sorted by keys have the order of std::sort", "[fusion][prefix_order]") {
   Random random(3);
   for (const std::size_t count : {0U, 1U, 2U, 17U, 150U, 1000U, 1500U, 70'000U})

@@ -122,6 +122,12 @@ TEST_CASE("Weights whose sums would overflow are refused", "[fusion][model][secu
   CHECK(line(R"("low":0,"high":1e308,"alpha":-1e100)").empty());
   CHECK(tells(line(R"("low":0,"high":1,"alpha":-1e101)"), "alpha: must be from -1e100 to 1e100"));
   CHECK(tells(line(R"("low":-1e308,"high":1e308,"alpha":1)"), "out of range"));
+  const auto term = [&](const char* unranked) {
+    return refused("regression", std::string(R"({"offset":0,"terms":[{"feature":0,"weight":1,"default":)") +
+                                     unranked + "}]}");
+  };
+  CHECK(term("1e100").empty());
+  CHECK(tells(term("1e101"), "body.terms[0].default: must be from -1e100 to 1e100"));
 }
 
 TEST_CASE("Lists other than a model's are named, up to eight of a kind", "[fusion][model]") {

@@ -281,3 +281,26 @@ TEST_CASE("Resuming with other data or options is refused with what differs", "[
       "cut:1:");
   check_refused(train_on_bad_input(folder, judged, {"--resume", folder.path("none")}), 66, "none");
 }
+
+TEST_CASE("A checkpoint with an alpha that training does not choose is refused", "[fusion][rankboost]") {
+  const TemporaryFolder folder;
+  const std::string judged =
+      "0 qid:1 1:1 2:2\n1 qid:1 1:2 2:1\n0 qid:2 1:2 2:1\n1 qid:2 1:1 2:2\n1 qid:2 1:3 2:3\n";
+  const std::string checkpoint = folder.path("checkpoint");
+  check_done(train_on_bad_input(folder, judged,
+                                {"--rounds", "1", "--checkpoint", checkpoint, "--checkpoint-every", "1"}),
+             "1 rounds");
+  const std::string text = *read_text(checkpoint, 1 << 20);
+  const std::size_t rounds = text.find("\"rounds\":[");
+  REQUIRE(rounds != std::string::npos);
+  const auto resumed = [&](const std::string& list) {
+    const std::string changed =
+        folder.write("changed", text.substr(0, rounds) + "\"rounds\":[" + list + "]}\n");
+    return train_on_bad_input(folder, judged, {"--rounds", "1", "--resume", changed});
+  };
+  check_done(resumed("[0,0,0,0.1,0,0,0]"), "1 rounds");
+  check_refused(resumed("[0,0,0,1e5,0,0,0]"), 65, "changed: round 1 is damaged");
+  for (const char* alpha : {"-100", "-1", "500"})
+    check_refused(resumed("[0,0,0," + std::string(alpha) + ",0,0,0]"), 65,
+                  "changed: round 1 is damaged: training chooses no such alpha");
+}

@@ -281,6 +281,11 @@ TEST_CASE("A state with other dimensions or a damaged field is refused with the 
   CHECK(error_with("tau", 0.0).find("--tau") != std::string::npos);
   CHECK(error_with("steps", -1).find("body.steps") != std::string::npos);
   CHECK(error_with("correct", metafuse::JsonArray{}).find("body.correct") != std::string::npos);
+  for (const char* field : {"weights", "thresholds", "weight_sums"}) {
+    metafuse::JsonArray numbers = good.at(field).get_array();
+    numbers.back() = 1e101;
+    CHECK(error_with(field, numbers) == std::string("body.") + field + ": must be from -1e100 to 1e100");
+  }
   for (const auto& field : good) {
     JsonObject bad = good;
     bad.erase(field.key());

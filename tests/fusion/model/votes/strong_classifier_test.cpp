@@ -79,6 +79,23 @@ TEST_CASE("A vote classifier has a vote of 1 or -1 per class and leaf", "[fusion
   CHECK(refusal_of_rounds(R"([{"votes":[1,1],"terms":[]}])").find("alpha") != std::string::npos);
 }
 
+TEST_CASE("Numbers of votes that would make scores infinite are refused", "[fusion][model]") {
+  CHECK(refusal_of_rounds(R"([{"alpha":1e101,"votes":[1,-1],"terms":[]}])") ==
+        "body.rounds.alpha: must be from -1e100 to 1e100");
+  const auto refusal = [](const std::string& numbers) {
+    const std::string text =
+        R"({"kind":"gaussian process","degree":1,"width":1,"weights":[1],"points":[0],)" + numbers + "}";
+    const auto read = read_regression(parse_json(text, "r").value().as_object());
+    return read ? std::string() : read.error().text;
+  };
+  CHECK(refusal(R"("length":1e-99,"offset":1e100,"low":0,"high":1e-99)").empty());
+  CHECK(refusal(R"("length":1,"offset":1e101,"low":0,"high":1)") ==
+        "body.members.offset: must be from -1e100 to 1e100");
+  for (const char* small :
+       {R"("length":1e-200,"offset":0,"low":0,"high":1)", R"("length":1,"offset":0,"low":0,"high":1e-200)"})
+    CHECK(refusal(small) == "body.members: \"length\" or the range from \"low\" to \"high\" is almost 0");
+}
+
 TEST_CASE("Grades and cuts of a model file have their limits", "[fusion][model]") {
   const auto grades = [](const std::string& list) {
     return refusal_of_cuts(R"({"cuts":[[1]],"grades":)" + list + "}");
