@@ -1,6 +1,7 @@
 #include "core/encoding.h"
 
 #include <algorithm>
+#include <utility>
 
 #include <openssl/evp.h>
 
@@ -32,13 +33,13 @@ std::string base64_encoded(std::string_view bytes) {
 
 std::optional<std::string> base64_decoded(std::string_view text) {
   if (text.size() % 4 != 0 || text.size() > kMost) return std::nullopt;
-  // OpenSSL decodes padding anywhere as zeros and ignores blanks at both ends; both are rejected here
+  // OpenSSL decodes padding anywhere as zeros. Blanks at both ends and hyphens at the end it leaves out.
   const std::size_t padding = text.size() - std::min(text.find('='), text.size());
   if (padding > 2 || text.substr(text.size() - padding) != std::string_view("==", padding))
     return std::nullopt;
-  if (text.find_first_of(" \t\r\n") != std::string_view::npos) return std::nullopt;
   std::string out(text.size() / 4 * 3, '\0');
-  if (EVP_DecodeBlock(bytes_of(out), bytes_of(text), static_cast<int>(text.size())) < 0) return std::nullopt;
+  const int decoded = EVP_DecodeBlock(bytes_of(out), bytes_of(text), static_cast<int>(text.size()));
+  if (std::cmp_not_equal(decoded, out.size())) return std::nullopt;
   out.resize(out.size() - padding);
   return out;
 }

@@ -63,6 +63,7 @@ std::string language_tag(std::string_view text) {
   for (const Language& language : kLanguages)
     if (first == language.tag || holds_code(language.codes, first) || first == ascii_lower(language.english))
       out = language.tag;
+  if (first == "no") out = "nb";  // of both written forms of Norwegian, nearly always this one is meant
   if (out.empty()) {
     const bool is_code = (first.size() == 2 || first.size() == 3) && !names_no_language(first) &&
                          std::all_of(first.begin(), first.end(), is_ascii_letter);

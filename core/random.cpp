@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "core/contract.h"
+#include "core/portable_math.h"
 #include "core/random_numbers.h"
 
 namespace metafuse {
@@ -61,7 +62,7 @@ double Random::normal() {
     v = 2.0 * uniform() - 1.0;
     s = u * u + v * v;
   } while (s >= 1.0 || s == 0.0);
-  const double factor = std::sqrt(-2.0 * std::log(s) / s);
+  const double factor = std::sqrt(-2.0 * portable_log(s) / s);
   spare_normal_ = v * factor;
   has_spare_ = true;
   return u * factor;

@@ -91,40 +91,61 @@ std::string shown_length(double seconds) {
   return fmt::format("{}:{:02}", whole / 60, whole % 60);
 }
 
-std::optional<double> length_in_seconds(std::string_view text) {
-  double seconds = 0;
-  if (text.starts_with('P')) {  // ISO 8601
-    double number = 0;
-    bool is_time = false;
-    for (std::size_t at = 1; at < text.size();) {
-      if (text[at] == 'T') {
-        is_time = true;
-        ++at;
-        continue;
-      }
-      const std::size_t end = text.find_first_not_of("0123456789.", at);
-      if (end == std::string_view::npos || !to_double(text.substr(at, end - at), number)) return std::nullopt;
-      const char unit = text[end];
-      const double factor = unit == 'D'              ? 86400
-                            : unit == 'H'            ? 3600
-                            : unit == 'M' && is_time ? 60
-                            : unit == 'S'            ? 1
-                                                     : 0;
-      if (factor == 0) return std::nullopt;
-      seconds += number * factor;
-      at = end + 1;
+namespace {
+
+/// A number of digits, with decimals or without.
+std::optional<double> unsigned_number(std::string_view text) {
+  double number = 0;
+  if (text.find_first_not_of("0123456789.") != std::string_view::npos || !to_double(text, number))
+    return std::nullopt;
+  return number;
+}
+
+/// Seconds of an ISO 8601 duration behind its P.
+std::optional<double> iso_seconds(std::string_view text) {
+  std::optional<double> seconds;
+  bool is_time = false;
+  for (std::size_t at = 0; at < text.size();) {
+    if (text[at] == 'T') {
+      is_time = true;
+      ++at;
+      continue;
     }
-    return seconds;
+    const std::size_t end = text.find_first_not_of("0123456789.", at);
+    if (end == std::string_view::npos) return std::nullopt;
+    const auto number = unsigned_number(text.substr(at, end - at));
+    const char unit = text[end];
+    const double factor = unit == 'D'              ? 86400
+                          : unit == 'H'            ? 3600
+                          : unit == 'M' && is_time ? 60
+                          : unit == 'S'            ? 1
+                                                   : 0;
+    if (!number || factor == 0) return std::nullopt;
+    seconds = seconds.value_or(0) + *number * factor;
+    at = end + 1;
   }
-  int parts = 0;
-  while (true) {
+  return seconds;
+}
+
+/// Seconds of up to three numbers: hours, minutes and seconds.
+std::optional<double> clock_seconds(std::string_view text) {
+  double seconds = 0;
+  for (int parts = 1; parts <= 3; ++parts) {
     const std::size_t colon = std::min(text.find(':'), text.size());
-    double number = 0;
-    if (!to_double(text.substr(0, colon), number) || number < 0 || ++parts > 3) return std::nullopt;
-    seconds = seconds * 60 + number;
+    const auto number = unsigned_number(text.substr(0, colon));
+    if (!number) return std::nullopt;
+    seconds = seconds * 60 + *number;
     if (colon == text.size()) return seconds;
     text.remove_prefix(colon + 1);
   }
+  return std::nullopt;
+}
+
+}  // namespace
+
+std::optional<double> length_in_seconds(std::string_view text) {
+  const auto seconds = text.starts_with('P') ? iso_seconds(text.substr(1)) : clock_seconds(text);
+  return seconds && std::isfinite(*seconds) ? seconds : std::nullopt;
 }
 
 }  // namespace metafuse

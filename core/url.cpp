@@ -89,7 +89,8 @@ void append_canonical(std::string& out, std::string_view text, const PlainSet& p
 }
 
 std::string_view without_www(std::string_view host) {
-  return host.starts_with("www.") && host.find('.', 4) != std::string_view::npos ? host.substr(4) : host;
+  while (host.starts_with("www.") && host.find('.', 4) != std::string_view::npos) host.remove_prefix(4);
+  return host;
 }
 
 /// Appends an IPv6 address in its shortest form, or a name in lower-case ASCII form, without `www.` and final
@@ -109,19 +110,23 @@ void append_host(std::string& out, std::string host) {
   append_canonical(out, without_www(host), kPlainInHost);
 }
 
-/// `;jsessionid=...` at the end of a path segment identifies a visitor, not a page.
-std::string without_session(std::string path) {
-  const std::size_t at = ascii_lower(path).find(";jsessionid=");
-  if (at != std::string::npos) path.erase(at, std::min(path.find('/', at), path.size()) - at);
-  return path;
+/// The path without `;jsessionid=...` at the ends of its segments, which identifies a visitor, not a page.
+std::string without_sessions(std::string_view path) {
+  const std::string lower = ascii_lower(path);
+  std::string out;
+  for (std::size_t at = 0;;) {
+    const std::size_t begin = std::min(lower.find(";jsessionid=", at), path.size());
+    out += path.substr(at, begin - at);
+    if (begin == path.size()) return out;
+    at = std::min(path.find('/', begin), path.size());
+  }
 }
 
 void append_path(std::string& out, std::string_view path) {
   const std::size_t begin = out.size();
-  if (path.find(';') == std::string_view::npos)
-    append_canonical(out, path, kPlainInPath);
-  else
-    append_canonical(out, without_session(std::string(path)), kPlainInPath);
+  append_canonical(out, path, kPlainInPath);
+  if (out.find(';', begin) != std::string::npos)
+    out.replace(begin, std::string::npos, without_sessions(std::string_view(out).substr(begin)));
   while (out.size() > begin && out.back() == '/') out.pop_back();
 }
 

@@ -351,6 +351,8 @@ void YamlMap::finish(const std::vector<std::string>& known) {
       diagnostics_->warning(key.place, "the key \"" + key.text + "\" has no effect here");
       continue;
     }
+    // Comparing names takes time. An error beyond the last that is kept only says that there are more.
+    if (diagnostics_->is_full()) return diagnostics_->error(key.place, "unknown keys");
     const std::string help = near_names(key.text, taken_).empty()
                                  ? fmt::format("; known keys are {}", fmt::join(taken_, ", "))
                                  : did_you_mean(key.text, taken_) + "?";

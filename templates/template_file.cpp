@@ -13,14 +13,15 @@
 namespace metafuse::templates {
 namespace {
 
-/// Where a byte of a scalar's value stands in its file: the word there is looked for in the source, from the
-/// scalar's own place on. Escapes and folded lines do not matter, because words are written as they are.
+/// Where a byte of a scalar's value stands in its file: the word there, or its first 64 bytes, is looked for
+/// in the source, from the scalar's own place on. Escapes and folded lines do not matter, because words are
+/// written as they are.
 ///
 /// out:    the scalar's own place if the word is not found
-/// cost:   O(bytes of the source)
+/// cost:   O(bytes of the source), at most 64 comparisons for each
 Place place_of_byte(std::string_view source, const YamlNode& scalar, std::size_t offset) {
   const std::string_view value = scalar.text;
-  const std::string_view rest = value.substr(offset);
+  const std::string_view rest = value.substr(offset, 64);
   const std::string_view word = rest.substr(0, std::max<std::size_t>(rest.find_first_of(" \t\r\n'\"\\"), 1));
   Place place = scalar.place;
   std::size_t line_begin = 0;
@@ -42,6 +43,7 @@ constexpr std::size_t kMaxFileBytes = std::size_t{1} << 20;
 constexpr long long kMaxDepth = 1000;
 constexpr double kMaxRrfK = 1000;
 constexpr std::size_t kMaxLists = 64;
+constexpr std::size_t kMaxSlots = 200;
 constexpr std::size_t kMaxChoices = 200;
 constexpr std::size_t kMaxExamples = 12;
 
@@ -156,6 +158,8 @@ class FileReader {
 
   void read_slots(const YamlNode& slots) {
     if (!slots.is_map()) return diagnostics_.error(slots.place, "slots must be a map of slot names");
+    if (slots.entries.size() > kMaxSlots)
+      return diagnostics_.error(slots.place, fmt::format("more than {} slots", kMaxSlots));
     knows_slots_ = true;
     if (slots.entries.empty()) diagnostics_.error(slots.place, "no slot; a domain needs at least one");
     for (const auto& [key, value] : slots.entries) {

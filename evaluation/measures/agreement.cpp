@@ -111,25 +111,30 @@ JudgeAgreement judge_agreement(std::span<const std::pair<int, int>> grades) {
   JudgeAgreement out;
   out.documents = grades.size();
   if (grades.empty()) return out;
+  const double base = grades.front().first;  // keeps the sums small
   std::map<int, double> first;
   std::map<int, double> second;
   double unequal = 0.0;
   double distance = 0.0;
+  double sums[2] = {};
+  double squares = 0.0;
   for (const auto& [a, b] : grades) {
     ++first[a];
     ++second[b];
     unequal += a == b ? 0.0 : 1.0;
     distance += square(static_cast<double>(a) - b);
+    sums[0] += a - base;
+    sums[1] += b - base;
+    squares += square(a - base) + square(b - base);
   }
   const auto n = static_cast<double>(grades.size());
-  double expected_unequal = 0.0;
-  double expected_distance = 0.0;
-  for (const auto& [a, count_a] : first)
-    for (const auto& [b, count_b] : second) {
-      const double share = count_a * count_b / n;
-      expected_unequal += a == b ? 0.0 : share;
-      expected_distance += share * square(static_cast<double>(a) - b);
-    }
+  double expected_unequal = n;
+  for (const auto& [grade, count] : first)
+    if (const auto same = second.find(grade); same != second.end())
+      expected_unequal -= count * same->second / n;
+  // The mean of (a - b)^2 over all pairs of a first and a second grade: that of a^2 + b^2, less twice the
+  // product of the means.
+  const double expected_distance = squares - 2.0 * sums[0] * sums[1] / n;
   out.share_equal = 1.0 - unequal / n;
   out.kappa = kappa_of(unequal, expected_unequal);
   out.weighted_kappa = kappa_of(distance, expected_distance);

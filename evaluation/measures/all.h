@@ -57,21 +57,23 @@ struct GradeGain {
   std::size_t count = 0;
 };
 
-/// Ascending by gain: trec_eval's default gains (a grade's gain is the grade), overridden by the
+/// Ascending by grade: trec_eval's default gains (a grade's gain is the grade), overridden by the
 /// `grade=gain` pairs.
 std::vector<GradeGain> gains_of(const MeasuredQuery&);
 
 /// The gain of a retrieved document of this grade; 0 for a grade that `gains` does not list.
+/// in:   gains - ascending by grade
+/// cost: O(log gains)
 double gain_of(int grade, std::span<const GradeGain> gains);
 
 /// Yields the gains of the ideal ranking, best first: the positive ones, then 0 without end.
 class IdealGains {
  public:
-  explicit IdealGains(std::span<const GradeGain> gains) : gains_(gains), level_(gains.size()) {}
+  explicit IdealGains(std::span<const GradeGain> gains);
   double next();
 
  private:
-  std::span<const GradeGain> gains_;
+  std::vector<GradeGain> gains_;  ///< ascending by gain
   std::size_t level_;
   std::size_t used_ = 0;
 };

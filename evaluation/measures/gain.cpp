@@ -212,20 +212,24 @@ std::vector<GradeGain> gains_of(const MeasuredQuery& query) {
     if (item.grade >= 0) gains.push_back({item.grade, static_cast<double>(item.grade), item.count});
   for (const auto& [name, gain] : query.parameters.pairs) {
     std::int64_t grade = 0;
-    if (!to_integer(name, grade)) continue;
-    const auto at = std::ranges::find(gains, grade, &GradeGain::grade);
-    if (at != gains.end())
+    if (!to_integer(name, grade)) continue;  // rbp's p
+    const auto at = std::ranges::lower_bound(gains, grade, {}, &GradeGain::grade);
+    if (at != gains.end() && at->grade == grade)
       at->gain = gain;
     else
-      gains.push_back({static_cast<int>(grade), gain, 0});
+      gains.insert(at, {static_cast<int>(grade), gain, 0});
   }
-  std::ranges::stable_sort(gains, {}, &GradeGain::gain);
   return gains;
 }
 
 double gain_of(int grade, std::span<const GradeGain> gains) {
-  const auto at = std::ranges::find(gains, grade, &GradeGain::grade);
-  return at == gains.end() ? 0.0 : at->gain;
+  const auto at = std::ranges::lower_bound(gains, grade, {}, &GradeGain::grade);
+  return at == gains.end() || at->grade != grade ? 0.0 : at->gain;
+}
+
+IdealGains::IdealGains(std::span<const GradeGain> gains)
+    : gains_(gains.begin(), gains.end()), level_(gains.size()) {
+  std::ranges::sort(gains_, {}, &GradeGain::gain);
 }
 
 double IdealGains::next() {
@@ -249,8 +253,12 @@ void reciprocal_rank(const MeasuredQuery& query, Values values) {
 
 void rank_biased_precision(const MeasuredQuery& query, Values values) {
   std::vector<GradeGain> gains = gains_of(query);
-  const double top = gains.empty() ? 0.0 : gains.back().gain;
-  const double bottom = gains.empty() ? 0.0 : std::min(0.0, gains.front().gain);
+  double top = gains.empty() ? 0.0 : gains.front().gain;
+  double bottom = 0.0;
+  for (const GradeGain& item : gains) {
+    top = std::max(top, item.gain);
+    bottom = std::min(bottom, item.gain);
+  }
   if (top > 1.0 || bottom < 0.0)
     for (GradeGain& item : gains)
       item.gain = top > bottom ? (item.gain - bottom) / (top - bottom) : 0.0;  // all gains equal: none counts

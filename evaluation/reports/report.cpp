@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include "core/encoding.h"
 #include "core/json.h"
 #include "core/number.h"
 
@@ -62,13 +63,6 @@ void add_aligned(std::string& text, const std::vector<Row>& rows) {
     while (text.ends_with(' ')) text.pop_back();
     text += '\n';
   }
-}
-
-std::string csv_field(const std::string& field) {
-  if (field.find_first_of(",\"\n\r") == std::string::npos) return field;
-  std::string out = "\"";
-  for (const char c : field) out += c == '"' ? std::string("\"\"") : std::string(1, c);
-  return out + "\"";
 }
 
 void add_markdown(std::string& text, const std::vector<Row>& rows) {
@@ -215,6 +209,12 @@ void add_agreements(const Report& report, ReportRows& rows) {
   add_columns(report, {"reference", "topics", "kendall_tau", "rbo"}, cells_of, rows);
 }
 
+/// A cell of a CSV file. Numbers are left as they are, since those below 0 begin like formulas.
+std::string csv_text(const std::string& cell) {
+  double number = 0.0;
+  return to_double(cell, number) ? cell : csv_cell(cell);
+}
+
 /// One table, so that any program can read it: what is said of a run stands in its row.
 std::string format_csv(const Report& report) {
   ReportRows rows = report_rows(report, report.is_per_query, Audience::programs);
@@ -222,7 +222,7 @@ std::string format_csv(const Report& report) {
   if (!report.agreements.empty()) add_agreements(report, rows);
   std::string text;
   for (const Row& row : rows) {
-    for (std::size_t i = 0; i < row.size(); ++i) text += (i > 0 ? "," : "") + csv_field(row[i]);
+    for (std::size_t i = 0; i < row.size(); ++i) text += (i > 0 ? "," : "") + csv_text(row[i]);
     text += '\n';
   }
   return text;

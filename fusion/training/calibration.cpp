@@ -9,6 +9,7 @@
 
 #include "core/json_members.h"
 #include "evaluation/reports/plots.h"
+#include "fusion/learners/common/validation.h"
 #include "fusion/model/relevance_curve.h"
 #include "fusion/training/held_out.h"
 
@@ -18,7 +19,7 @@ namespace {
 constexpr std::size_t kBins = 10;
 
 bool is_relevant_row(const TrainingSet& set, std::size_t row) {
-  return set.grades[row] >= set.feedback.relevance_level;
+  return is_relevant(set, set.grades[row]);
 }
 
 /// Whether each query has judged documents.

@@ -118,7 +118,8 @@ void copeland(const QueryLists& query, const FusionOptions& options, double, Sco
 // then every chain has exactly one stationary distribution. Iteration starts from the uniform distribution
 // and ends when the change is below 1e-12, or after 1000 steps.
 //
-// cost: MC1-MC3 O(entries) per iteration, by sums along each list; MC4 O(sum of squared list lengths)
+// cost: MC1-MC3 O(entries) per iteration, by sums along each list; MC4 O(sum of squared list lengths), and
+//       O(documents^2) per iteration and in memory, with up to 4 bytes for each two documents
 
 namespace {
 

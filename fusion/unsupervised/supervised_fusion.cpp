@@ -28,29 +28,29 @@ std::size_t longest_list(std::span<const JudgedLists> queries) {
   return longest;
 }
 
-/// The share of queries with a relevant document, for every list and position.
-WeightTable position_probabilities(std::span<const JudgedLists> queries, std::size_t lists) {
+/// The number of queries with a relevant document, for every list and position.
+WeightTable relevant_at_positions(std::span<const JudgedLists> queries, std::size_t lists) {
   WeightTable table(lists, std::vector<double>(longest_list(queries), 0.0));
   for (const JudgedLists& item : queries)
     for (std::size_t list = 0; list < lists; ++list)
       for (std::size_t i = 0; i < item.query.lists[list].size(); ++i)
         table[list][i] += item.is_relevant[item.query.lists[list][i].document] != 0 ? 1.0 : 0.0;
-  for (auto& row : table)
-    for (double& value : row) value /= static_cast<double>(queries.size());
   return table;
 }
 
 /// Replaces each value by the mean of the values in its window.
+/// in: table - whole numbers, so that their sums are exact
 WeightTable slide(const WeightTable& table, std::size_t reach) {
   WeightTable out = table;
-  for (std::size_t list = 0; list < table.size(); ++list)
+  for (std::size_t list = 0; list < table.size(); ++list) {
+    std::vector<double> sums{0.0};  // of the positions before each one
+    for (const double value : table[list]) sums.push_back(sums.back() + value);
     for (std::size_t i = 0; i < table[list].size(); ++i) {
       const std::size_t begin = i >= reach ? i - reach : 0;
       const std::size_t end = std::min(i + reach + 1, table[list].size());
-      double sum = 0.0;
-      for (std::size_t j = begin; j < end; ++j) sum += table[list][j];
-      out[list][i] = sum / static_cast<double>(end - begin);
+      out[list][i] = (sums[end] - sums[begin]) / static_cast<double>(end - begin);
     }
+  }
   return out;
 }
 
@@ -128,8 +128,10 @@ WeightTable weights_of(const FusionMethod& method, std::span<const JudgedLists> 
       for (std::size_t i = 0; i < depth; ++i) table[list][i] = precisions[list] / static_cast<double>(i + 1);
     return table;
   }
-  const WeightTable table = position_probabilities(queries, lists);
-  if (method.name == "slidefuse") return slide(table, static_cast<std::size_t>(k));
+  WeightTable table = relevant_at_positions(queries, lists);
+  if (method.name == "slidefuse") table = slide(table, static_cast<std::size_t>(k));
+  for (auto& row : table)
+    for (double& value : row) value /= static_cast<double>(queries.size());
   if (method.name == "probfuse")
     return by_segments(
         table, equal_segments(depth, static_cast<std::size_t>(k)),

@@ -31,7 +31,7 @@ std::vector<JudgedLists> judged_lists(const evaluation::Judgments& judgments, in
 /// in:     options - the user's; their parameter and normalisation apply in training too
 /// out:    the options with `value_at` or `weights` filled in
 /// errors: bad_data when no training query has a relevant document in a list
-/// cost:   O(entries); for tuned_weights that of tune_weights()
+/// cost:   O(entries + lists x longest list); for tuned_weights that of tune_weights()
 Result<FusionOptions> train_fusion(const FusionMethod& method, std::span<const JudgedLists> queries,
                                    FusionOptions options);
 

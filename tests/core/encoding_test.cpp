@@ -18,7 +18,8 @@ TEST_CASE("Base64 encoding follows RFC 4648", "[core]") {
   std::string bytes;
   for (int i = 0; i < 256; ++i) bytes += static_cast<char>(i);
   CHECK(base64_decoded(base64_encoded(bytes)) == bytes);
-  for (const std::string bad : {"Zg", "Zg=a", "====", "Z===", "Zm9v=", "Zm 9", " Zg=", "Zg=\n", "Zm9-"})
+  for (const std::string bad :
+       {"Zg", "Zg=a", "====", "Z===", "Zm9v=", "Zm 9", " Zg=", "Zg=\n", "Zm9-", "AAAA----", "Zm9vYmE-"})
     CHECK_FALSE(base64_decoded(bad));
 }
 

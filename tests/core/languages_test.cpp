@@ -13,6 +13,8 @@ TEST_CASE("The names that engines use for a language become one tag", "[core][la
   CHECK(language_tag("EN_us") == "en-US");
   CHECK(language_tag("zh-hANT-tw") == "zh-Hant-TW");
   CHECK(language_tag("chi") == "zh");
+  for (const char* norwegian : {"no", "nb", "nor", "Norwegian"}) CHECK(language_tag(norwegian) == "nb");
+  CHECK(language_tag("no-NO") == "nb-NO");
   CHECK(language_tag("nds") == "nds");  // not in the table but still a valid code
   CHECK(language_tag("pt-BR-\xFF") == "pt-BR");
   CHECK(language_tag("de-toolongsubtag") == "de");

@@ -345,6 +345,23 @@ TEST_CASE("Labels and examples are read and bounded", "[templates][yaml]") {
                   .has_value());
 }
 
+TEST_CASE("The places of a query's many unknown slots are found in time linear in the query",
+          "[templates][security]") {
+  std::string query;
+  while (query.size() < 900'000) query += "{A}";
+  const std::string text = std::string(kHead) + "templates: [{id: a, engine: e, query: '" + query + "'}]\n";
+  const auto begin = std::clock();
+  const auto errors = errors_of(text);
+  const double seconds = static_cast<double>(std::clock() - begin) / CLOCKS_PER_SEC;
+  REQUIRE(errors.size() == Diagnostics::kMost + 1);
+  CHECK(begins(errors[0], "f:4:40: "));
+  CHECK(begins(errors[99], "f:4:337: "));
+  const auto begin_of_yaml = std::clock();
+  REQUIRE(parse_yaml(text, "f").has_value());
+  const double yaml_seconds = static_cast<double>(std::clock() - begin_of_yaml) / CLOCKS_PER_SEC;
+  CHECK(seconds < 3 * yaml_seconds + 0.5);
+}
+
 TEST_CASE("The limits of a domain file are reached and not exceeded", "[templates][file][limits]") {
   const auto is_good = [](const std::string& text, const DomainFileLimits& limits = {}) {
     return parse_domain_file(text, "f", limits).has_value();
@@ -375,6 +392,13 @@ TEST_CASE("The limits of a domain file are reached and not exceeded", "[template
   CHECK_FALSE(is_good(with("examples: [" + name + "n]")));
   CHECK(is_good(slots("S: {values: [" + names(200) + "]}")));
   CHECK_FALSE(is_good(slots("S: {values: [" + names(201) + "]}")));
+  const auto many_slots = [&](std::size_t count) {
+    std::string out = "S: ";
+    for (std::size_t i = 1; i < count; ++i) out += ", S" + std::to_string(i) + ": ";
+    return is_good(slots(out));
+  };
+  CHECK(many_slots(200));
+  CHECK_FALSE(many_slots(201));
   CHECK(is_good(slots("S: , " + name + ": ")));
   CHECK_FALSE(is_good(slots("S: , " + name + "n: ")));
   CHECK(lists(64));

@@ -45,3 +45,12 @@ TEST_CASE("Kappa has defined values in edge cases", "[evaluation][agreement]") {
   const std::vector<std::pair<int, int>> opposite = {{0, 1}, {1, 0}};
   CHECK(judge_agreement(opposite).kappa == -1.0);
 }
+
+TEST_CASE("Kappa of as many grades as documents takes linear time", "[evaluation][agreement]") {
+  constexpr int kDocuments = 500'000;  // by a sum over all pairs of grades this takes longer than a test may
+  std::vector<std::pair<int, int>> grades;
+  for (int i = 0; i < kDocuments; ++i) grades.emplace_back(i, kDocuments - 1 - i);
+  const JudgeAgreement agreement = judge_agreement(grades);
+  CHECK(agreement.kappa == Approx(0.0).margin(1e-5));
+  CHECK(agreement.weighted_kappa == Approx(-1.0));
+}

@@ -173,6 +173,29 @@ TEST_CASE("The expected average precision of a long tie takes linear time", "[ev
   CHECK(value_of("expected_ap", ranking) == Approx(q + (1 - q) * harmonic / n));
 }
 
+TEST_CASE("As many grades as documents take linear time", "[evaluation][measure]") {
+  // By looking through all grades for each document this takes longer than a test may.
+  std::vector<double> grades;
+  std::vector<std::uint32_t> order;
+  for (std::uint32_t i = 1'000'000; i > 0; --i) {
+    grades.push_back(i);
+    order.push_back(1'000'000 - i);
+  }
+  const JudgedRanking ranking = judged_ranking(grades, order);
+  REQUIRE(ranking.judged.size() == 1'000'000);
+  CHECK(ranking.judged.front() == GradeCount{1, 1});
+  CHECK(value_of("ndcg", ranking) == Approx(1.0));
+}
+
+TEST_CASE("Gains by grade have the values of worked examples", "[evaluation][measure]") {
+  // Gains 5, 0 and 1 at ranks 1, 2 and 3 of the four; ideal: 5, 1, 1.
+  const double ideal = 5 + 1 / std::log2(3) + 0.5;
+  CHECK(value_of("ndcg.2=5", example()) == Approx((5 + 0.5) / ideal));
+  CHECK(value_of("ndcg.2=5,7=9", example()) == Approx((5 + 0.5) / ideal));  // nobody has grade 7
+  // Gains -1, 3 and 2 of grades 0, 1 and 2, from -1 to 3 scaled to 0, 1 and 3/4: ranks 1 and 3 count.
+  CHECK(value_of("rbp.0=-1,1=3", example()) == Approx(0.1 * (0.75 + 0.81)));
+}
+
 TEST_CASE("Rank-biased precision of gains that are all equal and below 0 is 0", "[evaluation][measure]") {
   const JudgedRanking ranking{{0, 0}, {}, {{0, 2}}};
   CHECK(value_of("rbp.0=-5", ranking) == 0.0);

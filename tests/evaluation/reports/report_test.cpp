@@ -33,6 +33,17 @@ Report example_report(const test::TemporaryFolder& folder) {
 
 }  // namespace
 
+TEST_CASE("No cell of a CSV report is a formula", "[evaluation][report]") {
+  const test::TemporaryFolder folder;
+  Report report = example_report(folder);
+  report.runs[0].run = "=HYPERLINK(\"x\")";
+  report.runs[0].summary[0] = -0.5;
+  const std::string csv = format_report(report, Format::csv);
+  INFO(csv);
+  CHECK(csv.find("\n\"'=HYPERLINK(\"\"x\"\")\",") != std::string::npos);
+  CHECK(csv.find(",-0.5,") != std::string::npos);
+}
+
 TEST_CASE("Every format has every run with special characters escaped", "[evaluation][report]") {
   const test::TemporaryFolder folder;
   Report report = example_report(folder);

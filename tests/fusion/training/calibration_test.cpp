@@ -222,3 +222,16 @@ TEST_CASE("A damaged report shows nothing and breaks nothing", "[fusion][calibra
        JsonObject{{"bins", JsonArray{1, JsonObject{}, JsonObject{{"documents", 3}, {"share", 7}}}}}}};
   CHECK(reliability_plot(odd).starts_with("<svg"));
 }
+
+TEST_CASE("A document is relevant to the curve if it is so to the measures", "[fusion][calibration]") {
+  // Measures round grades to whole ones: 0.6 is 1, the relevance level, and 0.4 is 0.
+  for (const double grade : {0.6, 0.4}) {
+    TrainingSetBuilder builder;
+    for (std::size_t q = 0; q < kFewestCalibrated; ++q)
+      for (const double each : {grade, 0.0})
+        builder.add(
+            {"q" + std::to_string(q), each > 0.0 ? "a" : "b", each, true, std::vector<Cell>{{0, -1.0}}});
+    const TrainingSet set = builder.finish({{"list", FeatureKind::rank, 0}}, {}).value();
+    CHECK(can_calibrate(set) == (grade > 0.5));
+  }
+}

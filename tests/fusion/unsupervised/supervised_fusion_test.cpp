@@ -60,6 +60,19 @@ TEST_CASE("Supervised methods learn the values of a worked example", "[fusion][s
   CHECK(bayes[0][1] == Approx(std::log(0.5 / 4.5) - std::log(1.5 / 5.5) - absent));
 }
 
+TEST_CASE("A window may be as long as a long list", "[fusion][supervised]") {
+  // By one sum per window this takes longer than a test may.
+  const std::vector<JudgedLists> queries = {judged({std::string(500'000, 'r') + std::string(500'000, 'n')})};
+  FusionOptions options;
+  options.k = 900'000;
+  const auto trained = train_fusion(*find_fusion_method("slidefuse"), queries, options);
+  REQUIRE(trained.has_value());
+  const auto& values = trained->value_at[0];
+  CHECK(values.front() == 500'000.0 / 900'001.0);
+  CHECK(values[500'000] == 0.5);
+  CHECK(values.back() == 400'001.0 / 900'001.0);
+}
+
 TEST_CASE("Positions deeper than any in training get the last learned value", "[fusion][supervised]") {
   const auto queries = judged_example();
   const auto trained = train_fusion(*find_fusion_method("posfuse"), queries, {});
