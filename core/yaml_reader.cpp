@@ -1,7 +1,6 @@
 #include "core/yaml_reader.h"
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 #include <map>
 #include <optional>
@@ -13,6 +12,7 @@
 #include <yaml-cpp/eventhandler.h>
 #include <yaml-cpp/yaml.h>
 
+#include "core/number.h"
 #include "core/text.h"
 #include "core/text_file.h"
 
@@ -181,11 +181,6 @@ void check_document(std::string_view text, const Deadline* deadline, Diagnostics
                       "a second YAML document or a misplaced character; keep one document per file");
 }
 
-bool is_plain_number(std::string_view text, double& number) {
-  const auto [end, status] = std::from_chars(text.data(), text.data() + text.size(), number);
-  return status == std::errc{} && end == text.data() + text.size() && std::isfinite(number);
-}
-
 std::string shown(double number) {
   std::ostringstream out;
   out << number;
@@ -292,8 +287,8 @@ std::optional<double> YamlMap::take_number(std::string_view key, double low, dou
   const YamlNode* value = take(key);
   if (value == nullptr) return std::nullopt;
   double number = 0.0;
-  if (value->is_scalar() && !value->is_quoted && is_plain_number(value->text, number) && number >= low &&
-      number <= high)
+  if (value->is_scalar() && !value->is_quoted && to_double(value->text, number) && number >= low &&
+      number <= high && std::isfinite(number))
     return number;
   diagnostics_->error(value->place,
                       std::string(key) + " must be a number from " + shown(low) + " to " + shown(high));
@@ -303,11 +298,9 @@ std::optional<double> YamlMap::take_number(std::string_view key, double low, dou
 std::optional<long long> YamlMap::take_integer(std::string_view key, long long low, long long high) {
   const YamlNode* value = take(key);
   if (value == nullptr) return std::nullopt;
-  long long number = 0;
-  const std::string& text = value->text;
-  const auto [end, status] = std::from_chars(text.data(), text.data() + text.size(), number);
-  if (value->is_scalar() && !value->is_quoted && status == std::errc{} && end == text.data() + text.size() &&
-      number >= low && number <= high)
+  std::int64_t number = 0;
+  if (value->is_scalar() && !value->is_quoted && to_integer(value->text, number) && number >= low &&
+      number <= high)
     return number;
   diagnostics_->error(value->place, std::string(key) + " must be a whole number from " + std::to_string(low) +
                                         " to " + std::to_string(high));

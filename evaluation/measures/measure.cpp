@@ -113,16 +113,6 @@ struct Typed {
   char separator = '\0';
 };
 
-std::vector<std::string_view> split(std::string_view text, char at) {
-  std::vector<std::string_view> parts;
-  for (;;) {
-    const std::size_t end = text.find(at);
-    parts.push_back(text.substr(0, end));
-    if (end == std::string_view::npos) return parts;
-    text.remove_prefix(end + 1);
-  }
-}
-
 /// The measure with the longest name that `word` begins with, where the name ends or '_' or '.' follows.
 Typed typed_measure(std::string_view word) {
   Typed best;
@@ -151,7 +141,8 @@ Error unknown(std::string_view word) {
 
 Result<std::vector<Typed>> parse_words(std::string_view text, MeasureSet& set) {
   std::vector<Typed> typed;
-  for (const std::string_view word : split(text, ',')) {
+  while (!text.empty()) {
+    const std::string_view word = take_until(text, ',');
     if (word.empty()) continue;
     if (const auto* const group = std::ranges::find(kSets, word, &std::pair<const char*, const char*>::first);
         group != std::end(kSets)) {
@@ -203,7 +194,8 @@ Result<MeasureParameters> parse_parameters(const Measure& measure, std::string_v
     return parameters;
   }
   if (measure.takes == Measure::Takes::nothing) return unknown(measure.name + "_" + std::string(text));
-  for (const std::string_view part : split(text, ',')) {
+  while (!text.empty()) {
+    const std::string_view part = take_until(text, ',');
     const std::size_t equals = part.find('=');
     double value = 0.0;
     if (measure.takes == Measure::Takes::pairs) {

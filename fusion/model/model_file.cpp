@@ -9,6 +9,7 @@
 
 #include "core/atomic_file.h"
 #include "core/contract.h"
+#include "core/json_members.h"
 #include "core/text_file.h"
 #include "fusion/data/features.h"
 
@@ -21,16 +22,6 @@ constexpr std::size_t kMaxModelBytes = std::size_t{1} << 30;
 
 Error bad(std::string_view name, std::string_view what) {
   return fail(Code::bad_data, std::string(name) + ": " + std::string(what) + "; train the model again");
-}
-
-const JsonObject* object_at(const JsonObject& parent, std::string_view key) {
-  const Json* value = parent.if_contains(key);
-  return value == nullptr ? nullptr : value->if_object();
-}
-
-const boost::json::string* string_at(const JsonObject& parent, std::string_view key) {
-  const Json* value = parent.if_contains(key);
-  return value == nullptr ? nullptr : value->if_string();
 }
 
 /// Checks that derived features come after the lists that they are computed from, and that they exist.
@@ -61,7 +52,7 @@ auto read_optional(const JsonObject& root, std::string_view member, std::string_
     -> Result<std::optional<typename std::invoke_result_t<Read, const JsonObject&>::value_type>> {
   using Value = typename std::invoke_result_t<Read, const JsonObject&>::value_type;
   if (!root.contains(member)) return std::optional<Value>();
-  const JsonObject* object = object_at(root, member);
+  const JsonObject* object = JsonMembers(root).object(member);
   if (object == nullptr) return bad(name, fmt::format("\"{}\" must be an object", member));
   auto value = read(*object);
   if (!value) return fail(value.error().code, std::string(name) + ": " + value.error().text);
@@ -75,38 +66,37 @@ Result<std::vector<Feature>> read_features(const JsonObject& root, std::string_v
   std::set<std::string> seen;
   for (const Json& item : list->get_array()) {
     const std::string where = "features[" + std::to_string(features.size()) + "]";
-    const JsonObject* object = item.if_object();
-    if (object == nullptr) return bad(name, where + " must be an object");
-    const auto* text = string_at(*object, "name");
-    const auto* kind = string_at(*object, "kind");
-    const Json* depth = object->if_contains("depth");
+    const JsonMembers members(item);
+    if (!members.is_object()) return bad(name, where + " must be an object");
+    const auto* text = members.text("name");
+    const auto* kind = members.text("kind");
+    const std::int64_t* depth = members.integer("depth");
     if (text == nullptr || text->empty()) return bad(name, where + " has no name");
     if (kind == nullptr || (*kind != "rank" && *kind != "value"))
       return bad(name, where + ": \"kind\" must be \"rank\" or \"value\"");
-    if (depth == nullptr || !depth->is_int64() || depth->get_int64() < 0 ||
-        depth->get_int64() > 1'000'000'000)
+    if (depth == nullptr || *depth < 0 || *depth > 1'000'000'000)
       return bad(name, where + ": \"depth\" must be a whole number of at least 0");
     if (!seen.insert(std::string(*text)).second)
       return bad(name, where + ": the name \"" + std::string(*text) + "\" occurs twice");
     features.push_back({std::string(*text), *kind == "rank" ? FeatureKind::rank : FeatureKind::value,
-                        static_cast<int>(depth->get_int64())});
+                        static_cast<int>(*depth)});
   }
   TRY_VOID(check_derived(features, name));
   return features;
 }
 
-Result<void> check_header(const JsonObject& root, std::string_view name) {
-  const auto* format = string_at(root, "format");
+Result<void> check_header(const JsonMembers& members, std::string_view name) {
+  const auto* format = members.text("format");
   if (format == nullptr || *format != kFormat)
     return fail(Code::bad_data, std::string(name) +
                                     ": not a metafuse model (no \"format\":\"metafuse-model\"); give a file "
                                     "that metafuse train wrote");
-  const Json* version = root.if_contains("version");
-  if (version == nullptr || !version->is_int64() || version->get_int64() < 1)
+  const std::int64_t* version = members.integer("version");
+  if (version == nullptr || *version < 1)
     return bad(name, "\"version\" must be a whole number of at least 1");
-  if (version->get_int64() > kVersion)
+  if (*version > kVersion)
     return fail(Code::bad_data, std::string(name) + ": written by a later metafuse (format version " +
-                                    std::to_string(version->get_int64()) + ", this one reads up to " +
+                                    std::to_string(*version) + ", this one reads up to " +
                                     std::to_string(kVersion) + "); use that one");
   return {};
 }
@@ -151,18 +141,19 @@ Result<Model> parse_model(std::string_view text, std::string_view name, const Re
   TRY(const auto document, parse_json(text, name, Code::bad_data, limits));
   const JsonObject* root = document.if_object();
   if (root == nullptr) return bad(name, "not a JSON object");
-  TRY_VOID(check_header(*root, name));
+  const JsonMembers members(*root);
+  TRY_VOID(check_header(members, name));
   Model model;
   TRY(auto features, read_features(*root, name));
   model.features = std::move(features);
-  const auto* unranked = string_at(*root, "unranked");
+  const auto* unranked = members.text("unranked");
   if (unranked == nullptr || (*unranked != "absent" && *unranked != "null"))
     return bad(name, "\"unranked\" must be \"absent\" or \"null\"");
   model.is_absent_zero = *unranked == "null";
-  const auto* learner_name = string_at(*root, "learner");
+  const auto* learner_name = members.text("learner");
   if (learner_name == nullptr) return bad(name, "\"learner\" must be a name");
   model.learner = *learner_name;
-  const JsonObject* body = object_at(*root, "body");
+  const JsonObject* body = members.object("body");
   if (body == nullptr) return bad(name, "\"body\" must be an object");
   auto ranker = read_body(*body, model.features);
   if (!ranker) return fail(ranker.error().code, std::string(name) + ": " + ranker.error().text);
@@ -171,7 +162,7 @@ Result<Model> parse_model(std::string_view text, std::string_view name, const Re
   TRY(model.choice, read_optional(*root, "choice", name, [&](const JsonObject& object) {
         return read_list_choice(object, count_lists(model.features));
       }));
-  if (const JsonObject* training = object_at(*root, "training")) model.training = *training;
+  if (const JsonObject* training = members.object("training")) model.training = *training;
   return model;
 }
 

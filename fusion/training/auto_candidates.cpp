@@ -57,7 +57,7 @@ class CandidateList {
   CandidateList(const TrainingSet& set, const std::vector<Learner>& learners, double rrf_k, bool has_prior)
       : learners_(learners), k_(fmt::format("{}", rrf_k)) {
     const std::size_t lists = count_lists(set.matrix.features());
-    const bool are_many = lists > kManyLists;
+    const bool are_many = has_many_lists(set);
     const bool is_graded = set.pairs.empty();
     const bool are_rich = count_answerable(set) >= kFewestForRich;
     const bool are_few = !has_prior && lists > 0 && lists <= kFewLists && is_graded && are_rich;

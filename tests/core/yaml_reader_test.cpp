@@ -109,6 +109,18 @@ TEST_CASE("The fields of a map are read with every mistake reported at once", "[
   CHECK(text.find("f.yaml:4:1: unknown key \"extra\"") != std::string::npos);
 }
 
+TEST_CASE("Numbers of a map may have a sign and must be finite and unquoted", "[core][yaml]") {
+  const auto root = parse_yaml("a: +60\nb: -1.5\nc: 1e999\nd: nan\ne: '3'\nf: 1.5\n", "f.yaml");
+  REQUIRE(root.has_value());
+  Diagnostics diagnostics("f.yaml");
+  YamlMap map(*root, "the map", diagnostics);
+  CHECK(map.take_number("a", 0, 100) == 60.0);
+  CHECK(map.take_integer("a", 0, 100) == 60);
+  CHECK(map.take_number("b", -2, 2) == -1.5);
+  for (const char* key : {"c", "d", "e"}) CHECK_FALSE(map.take_number(key, -1e300, 1e300).has_value());
+  for (const char* key : {"b", "e", "f"}) CHECK_FALSE(map.take_integer(key, -10, 10).has_value());
+}
+
 TEST_CASE("A misplaced YAML sign is an error", "[core][yaml]") {
   for (const char* text :
        {", a: 1\n", "a: 1\n---\n, b\n", "# c\n,\n", "]", "}", "a: [1]]\n", "? \n,\n", "- ,\n"})
