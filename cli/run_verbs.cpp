@@ -191,7 +191,10 @@ Result<void> run_fuse(const FuseArguments& arguments) {
   TRY(auto runs, index_runs(arguments));
   TRY(auto score, arguments.model.empty() ? score_by_method(arguments) : score_by_model(arguments, runs));
   TRY(auto output, FileWriter::open(arguments.output));
-  TRY_VOID(fuse_files(runs, score, arguments.options, output));
+  FuseOptions options = arguments.options;
+  const FusionMethod* const method = find_fusion_method(arguments.method);
+  if (method != nullptr && method->compares_documents) options.most_documents = kMostComparedDocuments;
+  TRY_VOID(fuse_files(runs, score, options, output));
   return output.commit();
 }
 

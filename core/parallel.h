@@ -10,8 +10,9 @@
 
 namespace metafuse {
 
-/// Calls `work(i)` for every i in {0, ..., count - 1} on up to `threads` threads, including the caller's. The
-/// assignment of i to threads is not fixed, so `work` should store results in slots indexed by i.
+/// Calls `work(i)` for every i in {0, ..., count - 1} on up to `threads` threads, including the caller's, or
+/// on as many as the system makes. The assignment of i to threads is not fixed, so `work` should store
+/// results in slots indexed by i.
 ///
 /// errors: none of its own. If `work` throws, no further calls start and the exception is thrown again here.
 void parallel_for(std::size_t count, unsigned threads, const std::function<void(std::size_t)>& work);
@@ -31,7 +32,8 @@ using TakeBlockOnWorker =
 /// Like for_each_block, with up to `threads` workers that process blocks concurrently while the caller's
 /// thread reads and decompresses. The assignment of blocks to workers is not fixed.
 ///
-/// in:     threads - the number of workers, numbered from 0; with 1, the caller's thread does everything
+/// in:     threads - the most workers, numbered from 0; with 1, or if the system makes no thread, the
+///         caller's thread does everything
 /// errors: as for_each_block; if several blocks fail, the error of the earliest one in the file
 /// cost:   one buffer per worker
 Result<void> for_each_block_on_workers(const std::string& path, unsigned threads,

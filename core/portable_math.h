@@ -22,4 +22,9 @@ void portable_log(std::span<double> numbers);
 /// 2^x, exact for whole x.
 double portable_exp2(double x);
 
+/// Whether sums and products of a few such numbers stay finite; false for NaN.
+inline bool is_moderate(double number) {
+  return number >= -1e100 && number <= 1e100;
+}
+
 }  // namespace metafuse

@@ -1,6 +1,7 @@
 #include "evaluation/measures/measure.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <cstdio>
 #include <functional>
@@ -9,18 +10,42 @@
 
 #include "core/contract.h"
 #include "core/number.h"
+#include "core/portable_math.h"
 #include "core/text.h"
 #include "evaluation/measures/all.h"
+#include "evaluation/runs/judgments.h"
 #include "evaluation/runs/lines.h"
 
 namespace metafuse::evaluation {
+namespace {
 
-void count_grade(int grade, std::vector<GradeCount>& counts) {
-  const auto at = std::ranges::lower_bound(counts, grade, {}, &GradeCount::grade);
-  if (at != counts.end() && at->grade == grade)
-    ++at->count;
-  else
-    counts.insert(at, {grade, 1});
+/// in: grade_of(i) - the grade of each of `documents` documents
+template <class GradeOf>
+std::vector<GradeCount> counted(std::size_t documents, GradeOf grade_of) {
+  std::array<std::size_t, 64> low{};  // nearly all grades are in here
+  std::vector<int> high;
+  for (std::size_t i = 0; i < documents; ++i) {
+    const int grade = grade_of(i);
+    if (grade >= 0 && std::cmp_less(grade, low.size()))
+      ++low[static_cast<std::size_t>(grade)];
+    else if (grade >= 0)
+      high.push_back(grade);
+  }
+  std::vector<GradeCount> counts;
+  for (std::size_t grade = 0; grade < low.size(); ++grade)
+    if (low[grade] > 0) counts.push_back({static_cast<int>(grade), low[grade]});
+  std::ranges::sort(high);
+  for (const int grade : high) {
+    if (counts.empty() || counts.back().grade != grade) counts.push_back({grade, 0});
+    ++counts.back().count;
+  }
+  return counts;
+}
+
+}  // namespace
+
+std::vector<GradeCount> grade_counts(const QueryJudgments& judgments) {
+  return counted(judgments.documents.size(), [&](std::size_t i) { return judgments.documents[i].grade; });
 }
 
 std::size_t JudgedRanking::relevant(int level) const {
@@ -49,10 +74,7 @@ JudgedRanking judged_ranking(std::span<const double> grades, std::span<const std
     ranking.grades.push_back(whole_grade(grades[document]));
     if (!scores.empty()) ranking.scores.push_back(scores[document]);
   }
-  std::vector<int> sorted(grades.size());
-  std::ranges::transform(grades, sorted.begin(), whole_grade);
-  std::ranges::sort(sorted);
-  for (const int grade : sorted) count_grade(grade, ranking.judged);
+  ranking.judged = counted(grades.size(), [&](std::size_t i) { return whole_grade(grades[i]); });
   return ranking;
 }
 
@@ -171,11 +193,6 @@ Error bad_parameter(const Measure& measure, std::string_view text) {
   return fail(Code::usage, "the parameter " + shown(text) + " of " + measure.name +
                                " is not valid; cutoffs must be numbers above 0, gains GRADE=GAIN with a "
                                "whole GRADE, and p a probability below 1");
-}
-
-/// Whether sums of products with the number stay finite.
-bool is_moderate(double value) {
-  return std::abs(value) <= 1e100;
 }
 
 /// Whether a value by name fits: a gain of a grade, or the persistence of rank-biased precision. The residual

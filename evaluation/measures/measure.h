@@ -13,6 +13,8 @@
 
 namespace metafuse::evaluation {
 
+struct QueryJudgments;
+
 /// Stand-ins for the grade of a retrieved document that has none (trec_eval's RELVALUE_NONPOOL
 /// and RELVALUE_UNJUDGED).
 constexpr int kNotPooled = -1;  ///< no judgment at all
@@ -26,8 +28,9 @@ struct GradeCount {
   friend bool operator==(const GradeCount&, const GradeCount&) = default;
 };
 
-/// Counts one more document of this grade; `counts` stays ascending by grade.
-void count_grade(int grade, std::vector<GradeCount>& counts);
+/// The grades of a query's documents, ascending, but for those below 0.
+/// cost: O(documents), and O(n log n) for n documents of grades above 63
+std::vector<GradeCount> grade_counts(const QueryJudgments& judgments);
 
 /// One query's ranking as the measures see it: the grades in rank order, and the grades of all that could
 /// be found.

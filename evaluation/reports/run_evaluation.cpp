@@ -107,9 +107,7 @@ class TopicJudge {
       ranking_.grades.push_back(grade);
       ranking_.scores.push_back(line.score);
     }
-    ranking_.judged.clear();
-    for (const Judgment& judgment : judgments.documents)
-      if (judgment.grade >= 0) count_grade(judgment.grade, ranking_.judged);
+    ranking_.judged = grade_counts(judgments);
     return &ranking_;
   }
 

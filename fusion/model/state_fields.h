@@ -10,14 +10,10 @@
 #include <vector>
 
 #include "core/json.h"
+#include "core/portable_math.h"
 #include "core/result.h"
 
 namespace metafuse::fusion {
-
-/// Whether sums of such numbers stay finite, as those of weights must.
-inline bool is_moderate(double number) {
-  return std::abs(number) <= 1e100;
-}
 
 /// Whether quotients by such a length overflow. 0 and below mean that nothing is divided.
 inline bool is_too_short(double length) {

@@ -24,9 +24,7 @@ ValuesByQuery unanswered_values(const evaluation::Judgments& judgments,
                                 const MethodComparisonOptions& options) {
   ValuesByQuery values;
   for (const evaluation::QueryJudgments& query : judgments.queries) {
-    evaluation::JudgedRanking nothing;
-    for (const evaluation::Judgment& judgment : query.documents)
-      if (judgment.grade >= 0) evaluation::count_grade(judgment.grade, nothing.judged);
+    const evaluation::JudgedRanking nothing{{}, {}, evaluation::grade_counts(query)};
     values[std::string(query.query)] =
         sign_of(options) * evaluation::evaluate(options.set, nothing, options.evaluation.rules)[0];
   }

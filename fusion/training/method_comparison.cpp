@@ -33,8 +33,7 @@ JudgedRanking ranking_of(const JudgedLists& item, std::vector<std::uint32_t> ord
                              : judgment->grade < 0 ? evaluation::kUnjudged
                                                    : judgment->grade);
   }
-  for (const evaluation::Judgment& judgment : item.judgments->documents)
-    if (judgment.grade >= 0) evaluation::count_grade(judgment.grade, ranking.judged);
+  ranking.judged = evaluation::grade_counts(*item.judgments);
   return ranking;
 }
 

@@ -7,6 +7,8 @@
 #include <mutex>
 #include <utility>
 
+#include <fmt/format.h>
+
 #include "core/parallel.h"
 #include "core/put_text.h"
 #include "evaluation/runs/topic_index.h"
@@ -167,6 +169,11 @@ Result<void> fuse_topic(std::span<const RunIndex> runs, const TopicTable& table,
     drop_unlisted(worker.query);
     worker.standing = standings(worker.query);
   }
+  if (options.most_documents > 0 && worker.query.size() > options.most_documents)
+    return fail(Code::bad_data,
+                fmt::format("topic \"{}\": the lists have {} documents, and this method takes at most {}; "
+                            "lower --depth",
+                            table.topics[topic], worker.query.size(), options.most_documents));
   const std::vector<double> scores = score(worker.query);
   write_topic(table.topics[topic], fused_order(worker.query, scores, worker.standing), worker.query, options,
               worker.output);

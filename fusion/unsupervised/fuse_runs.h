@@ -16,9 +16,14 @@ namespace metafuse::fusion {
 /// Scores the documents of one query. Called from several threads at once.
 using ScoreQuery = std::function<std::vector<double>(const QueryLists&)>;
 
+/// Most documents of a topic for a method with FusionMethod::compares_documents. For as many, mc4 takes about
+/// 10 seconds and up to 800 MB.
+constexpr std::size_t kMostComparedDocuments = 20'000;
+
 struct FuseOptions {
-  std::size_t depth = 0;  ///< how many ranks of each list count, 0 for all
-  std::size_t limit = 0;  ///< documents written per topic, 0 for all
+  std::size_t depth = 0;           ///< how many ranks of each list count, 0 for all
+  std::size_t limit = 0;           ///< documents written per topic, 0 for all
+  std::size_t most_documents = 0;  ///< of a topic in all lists together, 0 for any number
   unsigned threads = 1;
   std::string tag = "metafuse";
 };
@@ -27,7 +32,8 @@ struct FuseOptions {
 /// documents written for a topic get the scores n, n - 1, ..., 1, which preserve the fused order exactly in
 /// any precision.
 ///
-/// errors: as read_run, and those of the writer
+/// errors: as read_run, and those of the writer; bad_data with the topic, where one has more documents than
+///         the options allow
 /// cost:   O(lines) time; memory: the indices, and a few topics at a time
 Result<void> fuse_files(std::span<const evaluation::RunIndex> runs, const ScoreQuery& score,
                         const FuseOptions& options, FileWriter& output);

@@ -95,3 +95,9 @@ TEST_CASE("Portable exp rounds only once if its result is subnormal", "[core][po
             std::max(std::numeric_limits<double>::denorm_min(), 4e-16 * exact));
   }
 }
+
+TEST_CASE("Numbers up to 1e100 are moderate", "[core]") {
+  for (const double value : {0.0, -1e100, 1e100}) CHECK(is_moderate(value));
+  for (const double value : {1.1e100, -1e101, std::numeric_limits<double>::infinity(), std::nan("")})
+    CHECK_FALSE(is_moderate(value));
+}

@@ -180,7 +180,6 @@ class PrankBank {
   std::span<const double> thresholds(std::size_t ranker) const {
     return {state_.thresholds.data() + ranker * cuts(), cuts()};
   }
-  std::span<const double> threshold_sums() const { return threshold_sums_; }
   const BankState& state() const { return state_; }
 
   /// Adds the same weight to every PRank, for a stream that starts from something better than zero.

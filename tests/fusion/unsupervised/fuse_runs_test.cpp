@@ -96,6 +96,22 @@ TEST_CASE("Fusing run files gives the run of a worked example", "[fusion][fuse]"
   CHECK(*fused_text({a, b}, "rrf", options, folder) == "1 Q0 y 1 1 rrf\n2 Q0 z 1 1 rrf\n");
 }
 
+TEST_CASE("A topic with more documents than the options allow is refused by name", "[fusion][fuse]") {
+  const test::TemporaryFolder folder;
+  const std::string a = folder.write("a", "1 Q0 x 1 2 a\n1 Q0 y 2 1 a\n");
+  const std::string b = folder.write("b", "1 Q0 z 1 2 b\n1 Q0 y 2 1 b\n");
+  FuseOptions options;
+  options.most_documents = 3;
+  CHECK(fused_text({a, b}, "mc4", options, folder).has_value());
+  options.most_documents = 2;
+  const auto refused = fused_text({a, b}, "mc4", options, folder);
+  REQUIRE(refused.has_error());
+  CHECK(refused.error().text ==
+        "topic \"1\": the lists have 3 documents, and this method takes at most 2; lower --depth");
+  options.depth = 1;
+  CHECK(fused_text({a, b}, "mc4", options, folder).has_value());
+}
+
 TEST_CASE("The fused bytes are the same for any order of lines and any number of threads", "[fusion][fuse]") {
   const test::TemporaryFolder folder;
   Random random(9);
