@@ -60,6 +60,19 @@ std::vector<double> shares(const QueryInstances& instances, std::size_t list) {
   return values;
 }
 
+/// The same of one document.
+double share_of(const QueryInstances& instances, std::size_t list, std::size_t instance) {
+  const std::uint32_t own = instances.ranks_of(instance)[list];
+  if (own == 0) return std::numeric_limits<double>::quiet_NaN();
+  const std::size_t count = instances.documents.size();
+  std::size_t above = 0;
+  for (std::size_t i = 0; i < count; ++i) {
+    const std::uint32_t rank = instances.ranks_of(i)[list];
+    above += rank > 0 && rank < own ? 1 : 0;
+  }
+  return above == 0 ? 0.0 : -static_cast<double>(above) / static_cast<double>(count);
+}
+
 /// The positions of the ids in ascending bytewise order.
 std::vector<std::uint32_t> order_of(const std::vector<std::string_view>& ids) {
   std::vector<std::uint32_t> order(ids.size());
@@ -226,6 +239,33 @@ double derived_value(const Feature& feature, std::span<const std::uint32_t> rank
   return -median_rank(ranks);
 }
 
+namespace {
+
+/// The value of a derived feature that is no share; NaN if training fills it in.
+double own_value(const Feature& feature, std::span<const std::uint32_t> ranks) {
+  return feature.name == kSimilarityFeature ? std::numeric_limits<double>::quiet_NaN()
+                                            : derived_value(feature, ranks);
+}
+
+}  // namespace
+
+std::vector<double> derived_values(const std::vector<Feature>& features, const QueryInstances& instances,
+                                   std::size_t instance) {
+  require(features.size() >= instances.lists, "a feature per list");
+  std::vector<double> values;
+  std::size_t next_list = 0;  // the list whose share probably comes next
+  for (const Feature& feature : std::span(features).subspan(instances.lists)) {
+    if (is_share(feature)) {
+      const std::size_t list = list_of_derived(features, instances.lists, feature, next_list);
+      next_list = list + 1 < instances.lists ? list + 1 : 0;
+      values.push_back(share_of(instances, list, instance));
+    } else {
+      values.push_back(own_value(feature, instances.ranks_of(instance)));
+    }
+  }
+  return values;
+}
+
 std::vector<double> derived_values(const std::vector<Feature>& features, const QueryInstances& instances) {
   require(features.size() >= instances.lists, "a feature per list");
   const std::size_t count = features.size() - instances.lists;
@@ -239,10 +279,8 @@ std::vector<double> derived_values(const std::vector<Feature>& features, const Q
       const std::vector<double> column = shares(instances, list);
       for (std::size_t i = 0; i < column.size(); ++i) values[i * count + j] = column[i];
     } else {
-      const bool is_later = feature.name == kSimilarityFeature;
       for (std::size_t i = 0; i < instances.documents.size(); ++i)
-        values[i * count + j] = is_later ? std::numeric_limits<double>::quiet_NaN()
-                                         : derived_value(feature, instances.ranks_of(i));
+        values[i * count + j] = own_value(feature, instances.ranks_of(i));
     }
   }
   return values;

@@ -90,6 +90,11 @@ double derived_value(const Feature& feature, std::span<const std::uint32_t> rank
 /// cost: O(documents x features), plus one sort of the documents per share
 std::vector<double> derived_values(const std::vector<Feature>& features, const QueryInstances& instances);
 
+/// Those of one instance.
+/// cost: O(lists x features + documents x shares)
+std::vector<double> derived_values(const std::vector<Feature>& features, const QueryInstances& instances,
+                                   std::size_t instance);
+
 /// A copy of the matrix with new values for one feature.
 ///
 /// in:   values - one per document, NaN where unranked

@@ -18,28 +18,24 @@ struct FeatureValue {
   double value = 0.0;
 };
 
-/// The feature values of one base query's instances.
-class InstanceValues {
- public:
-  InstanceValues(const std::vector<Feature>& features, const QueryInstances& instances)
-      : instances_(instances),
-        derived_count_(features.size() - instances.lists),
-        derived_(derived_values(features, instances)) {}
+/// The feature values of an instance.
+std::vector<FeatureValue> instance_values(const std::vector<Feature>& features,
+                                          const QueryInstances& instances, std::size_t instance) {
+  std::vector<FeatureValue> values;
+  for (const std::uint32_t rank : instances.ranks_of(instance))
+    values.push_back({rank > 0, rank, -static_cast<double>(rank)});
+  for (const double value : derived_values(features, instances, instance))
+    values.push_back({!std::isnan(value), 0, value});
+  return values;
+}
 
-  FeatureValue at(std::size_t instance, std::size_t feature) const {
-    if (feature >= instances_.lists) {
-      const double value = derived_[instance * derived_count_ + feature - instances_.lists];
-      return {!std::isnan(value), 0, value};
-    }
-    const std::uint32_t rank = instances_.ranks_of(instance)[feature];
-    return {rank > 0, rank, -static_cast<double>(rank)};
-  }
-
- private:
-  const QueryInstances& instances_;
-  std::size_t derived_count_;
-  std::vector<double> derived_;
-};
+/// What each feature adds to a score that is no sum of tables; empty if the ranker is no sum over features.
+std::vector<double> contributions_of(const Model& model, std::span<const FeatureValue> values) {
+  FeatureMatrix row(model.features, 1);
+  for (std::size_t f = 0; f < values.size(); ++f)
+    if (values[f].is_ranked) row.set(0, f, values[f].value);
+  return model.ranker->contributions(row, 0);
+}
 
 double part_of(const SumRanker& ranker, std::size_t feature, const FeatureValue& value) {
   if (!value.is_ranked) return ranker.unranked_part(feature);
@@ -92,16 +88,16 @@ FusedRanking fuse(const Model& model, std::span<const RankedIds> lists) {
 Explanation explain(const Model& model, const FusedRanking& ranking, std::size_t instance) {
   Explanation explanation;
   explanation.score = ranking.scores[instance];
-  const InstanceValues values(model.features, ranking.instances);
+  const auto values = instance_values(model.features, ranking.instances, instance);
   const SumRanker* sum = model.ranker->sum();
   const std::vector<WeakRanking>* steps = sum != nullptr ? sum->rankings() : nullptr;
   std::vector<double> weights;
   if (sum == nullptr) {
-    weights = model.ranker->contributions(feature_matrix(model.features, ranking.instances), instance);
+    weights = contributions_of(model, values);
     if (weights.empty()) return explanation;
   }
   for (std::size_t f = 0; f < model.features.size(); ++f) {
-    const FeatureValue value = values.at(instance, f);
+    const FeatureValue& value = values[f];
     FeatureShare share{f, value.rank, 0.0, {}};
     share.weight = sum != nullptr ? part_of(*sum, f, value) : weights[f];
     if (steps != nullptr) share.fired = fired_rankings(*steps, f, value);

@@ -55,7 +55,8 @@ FusedRanking fuse(const Model& model, std::span<const RankedIds> lists);
 /// Scores and orders instances that are already joined.
 FusedRanking fuse(const Model& model, QueryInstances instances);
 
-/// in: instance - index into ranking.instances.documents
+/// in:   instance - index into ranking.instances.documents
+/// cost: O(features x weak rankings), and O(documents) per derived share of a list
 Explanation explain(const Model& model, const FusedRanking& ranking, std::size_t instance);
 
 /// How many lists a model fuses, that is, its number of rank features.

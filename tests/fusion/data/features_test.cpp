@@ -1,5 +1,7 @@
 #include "fusion/data/features.h"
 
+#include <cmath>
+#include <cstdint>
 #include <limits>
 #include <memory>
 #include <sstream>
@@ -61,6 +63,31 @@ TEST_CASE("A share is minus the part of the query's documents that the list rank
   CHECK(set.matrix.value(5, 3) == 0.0);
   CHECK(set.matrix.value(4, 4) == 0.0);
   CHECK(set.matrix.is_unranked(5, 4));
+}
+
+TEST_CASE("Derived values of one instance are those among all instances", "[fusion][derived]") {
+  Random random(17);
+  for (int trial = 0; trial < 200; ++trial) {
+    QueryInstances instances;
+    instances.lists = 1 + random.below(4);
+    instances.documents.resize(1 + random.below(9));
+    for (std::size_t i = 0; i < instances.documents.size() * instances.lists; ++i)
+      instances.ranks.push_back(static_cast<std::uint32_t>(random.below(6)));
+    std::vector<Feature> features;
+    for (std::size_t list = 0; list < instances.lists; ++list)
+      features.push_back({"list" + std::to_string(list), FeatureKind::rank, 0});
+    const auto derived = derived_features(kDerivedNames, features).value();
+    features.insert(features.end(), derived.begin(), derived.end());
+    const auto all = derived_values(features, instances);
+    for (std::size_t i = 0; i < instances.documents.size(); ++i) {
+      const auto own = derived_values(features, instances, i);
+      REQUIRE(own.size() == derived.size());
+      for (std::size_t j = 0; j < own.size(); ++j) {
+        const double expected = all[i * derived.size() + j];
+        REQUIRE((own[j] == expected || (std::isnan(own[j]) && std::isnan(expected))));
+      }
+    }
+  }
 }
 
 TEST_CASE("A rank deeper than can be counted is the deepest one and not none", "[fusion][derived]") {
