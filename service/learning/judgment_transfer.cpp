@@ -68,6 +68,7 @@ class KnownJudgments {
     }
     const bool is_same = is_known && before == judgment;
     before = judgment;
+    report.known += is_same ? 1 : 0;
     return !is_same;
   }
 
@@ -113,9 +114,9 @@ void renew_digests(std::string_view secret, const std::map<std::string, std::str
 
 std::string ImportReport::text() const {
   std::string out = fmt::format(
-      "{} searches and {} judgments imported; left out: {} older than the store's, {} of other domains; {} "
-      "judged documents are in no list; {} conflicts",
-      searches, judgments, older, foreign, unlisted, conflicts.size());
+      "{} searches and {} judgments imported; left out: {} older than the store's, {} that it has, {} of "
+      "other domains; {} judged documents are in no list; {} conflicts",
+      searches, judgments, older, known, foreign, unlisted, conflicts.size());
   for (std::size_t i = 0; i < std::min(conflicts.size(), kMostConflicts); ++i) out += "\n  " + conflicts[i];
   if (conflicts.size() > kMostConflicts) out += "\n  ...";
   return out;
@@ -192,8 +193,11 @@ Result<ImportReport> import_lines(Store& store, ExportedLines exported, const St
   }
   TRY(auto known, KnownJudgments::read(store.judgments, domains));
   std::erase_if(batch.judgments, [&](const StoredJudgment& each) { return !known.is_news(each, report); });
+  for (const StoredSearch& search : batch.searches) {
+    TRY(const auto found, store.searches.find(search.id));
+    report.searches += found ? 0 : 1;
+  }
   TRY_VOID(store.add_batch(batch));
-  report.searches = batch.searches.size();
   report.judgments = batch.judgments.size();
   report.foreign = exported.foreign;
   return report;

@@ -39,10 +39,11 @@ Result<std::vector<OfflineQuery>> read_offline_queries(const OfflineFiles& files
                                                        const StoreIdentity& identity, UnixTime at);
 
 struct ImportReport {
-  std::size_t searches = 0;
-  std::size_t judgments = 0;
+  std::size_t searches = 0;            ///< new ones
+  std::size_t judgments = 0;           ///< new ones
   std::size_t unlisted = 0;            ///< judged documents that are in none of their query's lists
   std::size_t older = 0;               ///< left out, because the store has a newer judgment
+  std::size_t known = 0;               ///< judgments that the store has
   std::size_t foreign = 0;             ///< lines of other domains, left out
   std::vector<std::string> conflicts;  ///< documents with two grades: which one was kept
 

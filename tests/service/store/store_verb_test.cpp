@@ -85,6 +85,10 @@ TEST_CASE("An export becomes a new store with all its domains", "[service][store
     CHECK(imported.out.find(" 0 of other domains") != std::string::npos);
     CHECK(run_metafuse({"store", "check", "--store", to}).out ==
           "sound: 2 searches, 0 clicks, 1 judgments, 3 template versions\n");
+    CHECK(run_metafuse({"store", "import", "--store", to, lines})
+              .out.starts_with(
+                  "0 searches and 0 judgments imported; left out: 0 older than the store's, 1 that "
+                  "it has, 0 of other domains"));
   }
   const std::string one = folder.path("one.db");
   CHECK(run_metafuse({"store", "import", "--store", one, "--domain", "boots", lines}).status == 0);
