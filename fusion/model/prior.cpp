@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 
 #include "core/json_members.h"
+#include "fusion/data/feature_matrix.h"
 #include "fusion/data/features.h"
 #include "fusion/model/sum_ranker.h"
 
@@ -73,7 +74,20 @@ struct Opinion {
   double size = 0.0;
 };
 
-Opinion opinion_of(const Model& model, const SumRanker& ranker, const std::vector<Feature>& features) {
+/// What a list of a model says: how much better a document is that only this list holds, at each rank, than
+/// one that no list holds. Of a sum over lists, these are its parts.
+Shape shape_of(const Model& model, std::size_t list, std::size_t depth) {
+  FeatureMatrix alone(model.features, depth + 1);  // the last document is in no list
+  for (std::size_t i = 0; i < depth; ++i)
+    alone.set(i, static_cast<std::uint32_t>(list), -static_cast<double>(i + 1));
+  Shape shape = model.ranker->score(alone);
+  const double unranked = shape.back();
+  shape.pop_back();
+  for (double& score : shape) score -= unranked;
+  return shape;
+}
+
+Opinion opinion_of(const Model& model, const std::vector<Feature>& features) {
   Opinion out;
   Shape mean(kMostRanks, 0.0);
   double known = 0.0;
@@ -84,9 +98,7 @@ Opinion opinion_of(const Model& model, const SumRanker& ranker, const std::vecto
     const Found found = find_lists(model, feature);
     Shape& shape = out.shapes.back() = empty_shape(feature);
     for (const std::size_t list : found.lists)
-      for (std::size_t i = 0; i < shape.size(); ++i)
-        shape[i] += (ranker.part(list, -static_cast<double>(i + 1)) - ranker.unranked_part(list)) /
-                    static_cast<double>(found.lists.size());
+      add(shape_of(model, list, shape.size()), 1.0 / static_cast<double>(found.lists.size()), shape);
     out.matches.back() = found.match;
     if (found.match == Match::none) continue;
     add(shape, 1.0, mean);
@@ -100,9 +112,12 @@ Opinion opinion_of(const Model& model, const SumRanker& ranker, const std::vecto
   return out;
 }
 
-/// The number of queries that a model was trained on; 1 if its file does not say.
-double queries_of(const Model& model) {
-  return std::max(1.0, JsonMembers(model.training).number_or("queries"));
+/// What a model counts among others: the number of judged base queries of its own that it learned from, at
+/// least 1. Of an older file that does not say, the number of all its queries.
+double weight_of(const Model& model) {
+  const JsonMembers training(model.training);
+  const bool is_told = training.number(kJudgedQueries) != nullptr;
+  return std::max(1.0, training.number_or(is_told ? kJudgedQueries : "queries"));
 }
 
 /// The weak rankings that add up to a shape.
@@ -124,13 +139,13 @@ class Opinions {
     for (const Feature& feature : features) sum_.push_back(is_list(feature) ? empty_shape(feature) : Shape());
   }
 
-  void take(const PriorSource& source, const SumRanker& ranker) {
-    const Opinion opinion = opinion_of(*source.model, ranker, features_);
+  void take(const PriorSource& source) {
+    const Opinion opinion = opinion_of(*source.model, features_);
     const bool is_known =
         std::ranges::any_of(opinion.matches, [](Match match) { return match != Match::none; });
     if (!is_known || !(opinion.size > 0.0)) return;
     sources_.push_back(source.name);
-    const double weight = queries_of(*source.model);
+    const double weight = weight_of(*source.model);
     weights_ += weight;
     for (std::size_t f = 0; f < features_.size(); ++f) {
       if (!sum_[f].empty()) add(opinion.shapes[f], weight / opinion.size, sum_[f]);
@@ -167,15 +182,7 @@ class Opinions {
 
 Result<Prior> prior_of(std::span<const PriorSource> sources, const std::vector<Feature>& features) {
   Opinions opinions(features);
-  for (const PriorSource& source : sources) {
-    const SumRanker* ranker = source.model->ranker->sum();
-    if (ranker == nullptr)
-      return fail(Code::usage,
-                  fmt::format("{}: a model of the learner {} is no sum over lists, so that nothing "
-                              "can start from it; leave it out",
-                              source.name, source.model->learner));
-    opinions.take(source, *ranker);
-  }
+  for (const PriorSource& source : sources) opinions.take(source);
   if (opinions.is_empty())
     return fail(Code::bad_data,
                 "none of the models to start from knows any of these lists or their engines; a list is named "

@@ -32,13 +32,19 @@ struct Prior {
   std::size_t lists_unknown = 0;     ///< lists of which no source knows anything
 };
 
-/// Makes a prior of models. In each model, a list is what the model's list of the same name is; else the
-/// mean of the model's lists of the same engine (the part of a name after the last '@'); else the mean of the
-/// lists that were found in the model. A model's parts are scaled so that a document at the top of every list
-/// has about the same score in each model, and models count by their numbers of queries.
+/// What a model's "training" record says of the judged base queries that it learned from: how many of its own
+/// have a relevant document in a list.
+inline constexpr const char* kJudgedQueries = "judged_queries";
+
+/// Makes a prior of models. In each model, a list is what the model's list of the same name is; else the mean
+/// of the model's lists of the same engine (the part of a name after the last '@'); else the mean of the
+/// lists that were found in the model. What a list says is the score of a document that only it holds, at
+/// each rank, whatever the form of the model. The scores are scaled so that a document at the top of every
+/// list has about the same score in each model. Models count by the numbers of their own judged queries:
+/// clicks, and what they took from other domains, add nothing to it.
 ///
-/// errors: usage: a model that is no sum over lists; bad_data: no model knows any of the lists or engines
-/// cost:   O(models x lists x depth)
+/// errors: bad_data: no model knows any of the lists or engines
+/// cost:   of each model, the scores of lists x depth documents
 Result<Prior> prior_of(std::span<const PriorSource> sources, const std::vector<Feature>& features);
 
 /// The prior alone as a model. Its "training" record holds prior_record() under "prior".

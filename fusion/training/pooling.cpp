@@ -4,6 +4,7 @@
 #include <array>
 #include <memory>
 #include <numeric>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -15,6 +16,7 @@
 #include "evaluation/significance/significance.h"
 #include "fusion/data/base_queries.h"
 #include "fusion/input/training_set_builder.h"
+#include "fusion/model/prior.h"
 #include "fusion/training/registry.h"
 
 namespace metafuse::fusion {
@@ -90,21 +92,26 @@ struct Pool {
 /// Each own query's measure by models that have not seen it, per weight.
 using ValuesByWeight = std::array<std::vector<double>, kPoolWeights.size()>;
 
-Result<ValuesByWeight> measure_weights(const Pool& pool, const std::vector<HeldOutQuery>& queries) {
+///
+/// out: nothing if the queries of some folds alone teach nothing
+Result<std::optional<ValuesByWeight>> measure_weights(const Pool& pool, std::size_t folds,
+                                                      const std::vector<HeldOutQuery>& queries) {
   const TrainingSet& own = *pool.request.train;
-  TRY(const auto fold_of, folds_to_measure(own, kPoolFolds, pool.request.seed));
+  TRY(const auto fold_of, folds_to_measure(own, folds, pool.request.seed));
   ValuesByWeight out;
   out.fill(std::vector<double>(queries.size(), 0.0));
-  for (std::size_t fold = 0; fold < kPoolFolds; ++fold) {
+  for (std::size_t fold = 0; fold < folds; ++fold) {
     const TrainingSet part = select_queries(own, outside_fold(fold_of, fold));
     for (std::size_t w = 0; w < kPoolWeights.size(); ++w) {
-      TRY(const auto trained, pool.train(part, kPoolWeights[w]));
+      const auto trained = pool.train(part, kPoolWeights[w]);
+      if (!trained && trained.error().code == Code::bad_data) return std::optional<ValuesByWeight>();
+      TRY_VOID(trained);
       for (std::size_t i = 0; i < queries.size(); ++i)
         if (fold_of[queries[i].place] == fold)
-          out[w][i] = queries[i].measure.value(trained.model.ranker->score(queries[i].set.matrix));
+          out[w][i] = queries[i].measure.value(trained->model.ranker->score(queries[i].set.matrix));
     }
   }
-  return out;
+  return std::optional<ValuesByWeight>(std::move(out));
 }
 
 double mean_value(const std::vector<double>& values) {
@@ -125,18 +132,21 @@ Result<TrainingResult> train_pooled(const TrainingRequest& request, const Learne
                                     const std::shared_ptr<const TrainingSet>& others) {
   const TrainingSet& own = *request.train;
   require(own.matrix.features() == others->matrix.features(), "pooled domains have the same lists");
+  const std::size_t telling = count_answerable(own);
+  if (telling == 0) return learner.train(request);
   const Pool pool{request, learner, *others};
   TRY(const auto queries, measured_queries(own, request.measure.name.empty() ? "map" : request.measure.name));
   std::size_t chosen = 0;
   JsonArray among;
-  if (count_answerable(own) >= kPoolFolds) {
-    TRY(const auto values, measure_weights(pool, queries));
-    chosen = best_weight(values);
-    for (std::size_t w = 0; w < values.size(); ++w)
-      among.push_back(JsonObject{{"weight", kPoolWeights[w]}, {"value", mean_value(values[w])}});
+  if (telling >= 2) {
+    TRY(const auto values, measure_weights(pool, std::min(kPoolFolds, telling), queries));
+    if (values) chosen = best_weight(*values);
+    for (std::size_t w = 0; values && w < values->size(); ++w)
+      among.push_back(JsonObject{{"weight", kPoolWeights[w]}, {"value", mean_value((*values)[w])}});
   }
   const double weight = kPoolWeights[chosen];
   TRY(auto result, pool.train(own, weight));
+  result.model.training[kJudgedQueries] = telling;
   result.model.training["pooled"] = JsonObject{{"weight", weight},
                                                {"queries", others->queries.size()},
                                                {"measured_queries", among.empty() ? 0 : queries.size()},

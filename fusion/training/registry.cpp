@@ -1,12 +1,14 @@
 #include "fusion/training/registry.h"
 
 #include <algorithm>
+#include <utility>
 #include <vector>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include "core/text.h"
+#include "fusion/learners/common/validation.h"
 #include "fusion/learners/monotone_trees/boost.h"
 #include "fusion/learners/monotone_trees/tree_ranker.h"
 #include "fusion/learners/rankboost/learner.h"
@@ -14,12 +16,24 @@
 #include "fusion/learners/similarity/similarity.h"
 #include "fusion/model/linear_ranker.h"
 #include "fusion/model/online/online_ranker.h"
+#include "fusion/model/prior.h"
 #include "fusion/model/sum_ranker.h"
 #include "fusion/model/votes/vote_rankers.h"
 #include "fusion/training/auto_learner.h"
 
 namespace metafuse::fusion {
 namespace {
+
+/// Records how many judged base queries a model learned from, by which it counts among other models.
+Learner noting_judged_queries(Learner row) {
+  row.train = [train = std::move(row.train)](const TrainingRequest& request) -> Result<TrainingResult> {
+    TRY(auto result, train(request));
+    result.model.training[kJudgedQueries] =
+        sum_over_processes(request.communicator, static_cast<std::int64_t>(count_answerable(*request.train)));
+    return result;
+  };
+  return row;
+}
 
 /// The learners; each is defined in a folder of its own.
 std::vector<Learner> make_table() {
@@ -30,7 +44,7 @@ std::vector<Learner> make_table() {
   rows.push_back(auto_learner(rows));
   // The outermost wrapper, so that learners that train others see this feature's values like those of
   // any other.
-  for (Learner& row : rows) row = similarity::with_similarity_feature(std::move(row));
+  for (Learner& row : rows) row = noting_judged_queries(similarity::with_similarity_feature(std::move(row)));
   return rows;
 }
 

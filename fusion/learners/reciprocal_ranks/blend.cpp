@@ -128,7 +128,8 @@ Result<TrainingResult> train_blend(const TrainingRequest& request) {
                  scaled(*values.parts().values, factors.values * factor_of_learned)};
   TrainingResult result;
   result.summary =
-      "a blend of RankBoost of thresholds, RankBoost of values and RankBoost from reciprocal rank fusion\n";
+      fmt::format("a blend of RankBoost of thresholds, RankBoost of values and RankBoost from {}\n",
+                  request.prior == nullptr ? "reciprocal rank fusion" : "what other domains learned");
   result.model.learner = "rankboost-blend";
   result.model.features = features;
   result.model.training["options"] = options_json(options);

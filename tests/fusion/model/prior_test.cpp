@@ -116,12 +116,12 @@ TEST_CASE("A list that no model has counts like the lists of its engine, else li
   }
 }
 
-TEST_CASE("Several models count by the queries that they were trained on", "[fusion][prior]") {
+TEST_CASE("Several models count by the judged queries that they were trained on", "[fusion][prior]") {
   const auto features = lists_named(kNames);
   const Model first = trained(queries_of(features, 1, 20, 3), "rankboost");
   const Model second = trained(queries_of(features, 2, 5, 4), "rankboost");
   Model silent = trained(queries_of(features, 0, 5, 6), "rankboost");
-  silent.training["queries"] = 0;  // counts as one
+  silent.training["judged_queries"] = 0;  // counts as one
   // one list of its own, so that it knows the others only by their engine
   const Model stranger = trained(queries_of(lists_named({"words@one"}), 0, 4, 5), "rankboost");
   const std::vector<PriorSource> sources{
@@ -154,16 +154,56 @@ TEST_CASE("A prior has at most a thousand steps for a list", "[fusion][prior]") 
   CHECK(prior->steps.size() <= 1024);
 }
 
-TEST_CASE("Models of other engines are no prior, and only sums over lists can be one", "[fusion][prior]") {
+TEST_CASE("Clicks on noise do not outweigh judged queries in a prior", "[fusion][prior]") {
+  const auto features = lists_named(kNames);
+  const Model judged = trained(queries_of(features, 1, 20, 3), "rankboost");
+  TrainingSet clicks = queries_of(features, 2, 400, 4);  // another list, as if it were the good one
+  for (QueryRange& query : clicks.queries) {
+    query.id = "clicked " + query.id + "#1";
+    query.is_judged = false;
+    clicks.pairs.push_back(
+        {static_cast<std::uint32_t>(query.begin + 5), static_cast<std::uint32_t>(query.begin), 1.0});
+  }
+  std::ranges::fill(clicks.grades, 0.0);
+  const Model clicked = trained(clicks, "rankboost");
+  CHECK(clicked.training.at("queries").to_number<int>() == 400);
+  CHECK(clicked.training.at("judged_queries").to_number<int>() == 0);
+  CHECK(judged.training.at("judged_queries").to_number<int>() == 20);
+  const std::vector<PriorSource> sources{{"books", &judged}, {"plays", &clicked}};
+  const Model both = model_of(prior_of(sources, features).value(), features);
+  const auto order = first_order(both, queries_of(features, 1, 1, 8));
+  CHECK(order[0] + order[1] == 1);  // the two relevant documents are first
+
+  // an older model's file says only how many queries there were
+  Model older = clicked;
+  older.training.erase("judged_queries");
+  const std::vector<PriorSource> with_older{{"books", &judged}, {"plays", &older}};
+  const Model drowned = model_of(prior_of(with_older, features).value(), features);
+  const SumRanker& by_clicks = *drowned.ranker->sum();
+  CHECK(by_clicks.part(2, -1.0) > by_clicks.part(1, -1.0));
+}
+
+TEST_CASE("Models of other engines are no prior", "[fusion][prior]") {
   const TrainingSet set = queries_of(lists_named(kNames), 1, 20, 3);
   const Model model = trained(set, "rankboost");
   const PriorSource source{"other", &model};
   CHECK(prior_of(std::span(&source, 1), lists_named({"plain@four"})).error().code == Code::bad_data);
-  const Model trees = trained(set, "monotone-trees", nullptr, {{"rounds", "3"}});
-  const PriorSource no_sum{"trees.json", &trees};
-  const auto refused = prior_of(std::span(&no_sum, 1), set.matrix.features());
-  REQUIRE_FALSE(refused.has_value());
-  CHECK(refused.error().text.starts_with("trees.json: "));
+}
+
+TEST_CASE("Trees are a prior by what they give to a document that one list alone holds", "[fusion][prior]") {
+  const TrainingSet set = queries_of(lists_named(kNames), 1, 40, 3);
+  const Model trees = trained(set, "monotone-trees", nullptr, {{"rounds", "20"}});
+  REQUIRE(trees.ranker->sum() == nullptr);
+  const PriorSource source{"trees.json", &trees};
+  const auto prior = prior_of(std::span(&source, 1), set.matrix.features());
+  REQUIRE(prior.has_value());
+  const auto order =
+      first_order(model_of(*prior, set.matrix.features()), queries_of(lists_named(kNames), 1, 1, 7));
+  CHECK(order[0] + order[1] == 1);
+  FeatureMatrix alone(set.matrix.features(), 2);
+  alone.set(0, 1, -1.0);
+  const auto scores = trees.ranker->score(alone);
+  CHECK(scores[0] > scores[1]);
 }
 
 TEST_CASE("Training starts from other domains' models and says so", "[fusion][prior]") {

@@ -1,8 +1,10 @@
 #include "fusion/training/pooling.h"
 
+#include <algorithm>
 #include <map>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include <catch2/catch.hpp>
@@ -76,10 +78,47 @@ TEST_CASE("An own pair counts in a joint set wherever its documents stand", "[fu
     builder.add({"q", "d1", 0.0, true, std::vector<Cell>{{0, -6.0}, {1, -1.0}}});
     return builder.finish({{"a", FeatureKind::rank, 6}, {"b", FeatureKind::rank, 6}}, {}).value();
   };
-  TrainingSet own = one_query(0.0);
-  own.pairs = {{0, 1, 1.0}};  // d1 above d0, against what the others' query says
+  TrainingSet own = queries_trusting(0, 1, 7);
+  const TrainingSet clicked = one_query(0.0);
+  TrainingSetBuilder builder;
+  for (const TrainingSet* set : {&std::as_const(own), &clicked})
+    for (std::size_t row = 0; row < set->grades.size(); ++row)
+      builder.add({set == &own ? "a" : "q", set->documents[row], set->grades[row], true,
+                   std::vector<Cell>{{0, set->matrix.value(row, 0)}, {1, set->matrix.value(row, 1)}}});
+  own = builder.finish(clicked.matrix.features(), {}).value();
+  own.queries[1].is_judged = false;
+  const auto at = static_cast<std::uint32_t>(own.queries[1].begin);
+  own.pairs = {{at, at + 1, 50.0}};  // d1 above d0, against what the others' query says
   const auto scores = pooled(own, one_query(1.0)).model.ranker->score(own.matrix);
-  CHECK(scores[1] > scores[0]);
+  CHECK(scores[at + 1] > scores[at]);
+}
+
+TEST_CASE("Where only clicks are known, other domains' queries do not decide what clicks are worth",
+          "[fusion][pooling]") {
+  TrainingSet own = queries_trusting(1, 40, 7);
+  for (QueryRange& query : own.queries) {
+    query.id = "clicked " + query.id + "#1";
+    query.is_judged = false;
+    own.pairs.push_back(
+        {static_cast<std::uint32_t>(query.begin), static_cast<std::uint32_t>(query.begin + 1), 1.0});
+  }
+  std::ranges::fill(own.grades, 0.0);
+  TrainingRequest request;
+  request.train = &own;
+  const auto alone = find_learner("auto")->train(request).value();
+  const auto joint = pooled(own, queries_trusting(1, 40, 9));
+  CHECK_FALSE(joint.model.training.contains("pooled"));
+  CHECK(joint.model.ranker->score(own.matrix) == alone.model.ranker->score(own.matrix));
+}
+
+TEST_CASE("The weight of other domains is measured from two own queries on", "[fusion][pooling]") {
+  for (const int queries : {1, 2, 4}) {
+    const auto joint = pooled(queries_trusting(1, queries, 7), queries_trusting(0, 40, 9));
+    const JsonObject& record = joint.model.training.at("pooled").as_object();
+    CHECK(record.at("measured_queries").to_number<int>() == (queries > 1 ? queries : 0));
+    CHECK(record.at("among").as_array().size() == (queries > 1 ? 3U : 0U));
+    CHECK(joint.model.training.at("judged_queries").to_number<int>() == queries);  // not the others'
+  }
 }
 
 TEST_CASE("Training again in the same way counts the other domains as much", "[fusion][pooling]") {
