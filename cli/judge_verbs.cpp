@@ -1,6 +1,7 @@
 // `metafuse judge`: asks a language model for grades, and says what its grades are worth.
 #include <algorithm>
 #include <chrono>
+#include <cmath>
 #include <filesystem>
 #include <iostream>
 #include <map>
@@ -85,9 +86,9 @@ Result<service::JudgeBudget> chosen_budget(const JudgeArguments& arguments) {
                         {{"requests", &requests}, {"tokens", &tokens}, {"money", &budget.money}}));
   TRY_VOID(read_numbers("--price", arguments.price,
                         {{"input", &budget.input_price}, {"output", &budget.output_price}}));
-  if ((requests > 0 && requests < 1) || (tokens > 0 && tokens < 1))
+  if (requests != std::floor(requests) || tokens != std::floor(tokens))
     return fail(Code::usage, "--budget: requests and tokens are whole numbers of 1 or more");
-  if (budget.money > 0 && budget.input_price <= 0 && budget.output_price <= 0)
+  if (budget.money > 0 && (budget.input_price <= 0 || budget.output_price <= 0))
     return fail(Code::usage,
                 "--budget money=... needs --price input=... output=..., the prices of a million tokens");
   budget.requests = static_cast<std::uint64_t>(requests);
@@ -119,29 +120,6 @@ Result<std::string> chosen_key(const JudgeArguments& arguments) {
   return key;
 }
 
-Result<std::vector<BaseQuery>> queries_to_judge(const JudgeArguments& arguments, service::Store* store,
-                                                const service::ServerConfig& config) {
-  if (arguments.queries.empty()) {
-    std::unique_ptr<service::Store> read;  // --no-store only keeps from writing there
-    if (store == nullptr && !config.store.empty()) {
-      TRY(read, service::open_store(config.store, service::StoreMode::read, config.store_secret));
-      store = read.get();
-    }
-    if (store == nullptr)
-      return fail(Code::usage, "without a store, say which queries to judge: --queries FILE");
-    TRY(auto asked, service::most_asked(*store, arguments.pool.domain, arguments.most_asked));
-    if (asked.wordless > 0)
-      std::cerr << fmt::format(
-          "metafuse: {} more queries of the store cannot be judged, because their words are not kept\n",
-          asked.wordless);
-    return std::move(asked.queries);
-  }
-  TRY(const auto read, service::read_judged_queries(arguments.queries, config.tracking));
-  std::vector<BaseQuery> queries;
-  for (const auto& query : read) queries.push_back(query.slots);
-  return queries;
-}
-
 /// The file of answers: the one that is named, else one beside an SQLite store, else in this folder.
 std::string answers_file(const JudgeArguments& arguments, const service::ServerConfig& config) {
   if (!arguments.answers.empty()) return arguments.answers;
@@ -163,8 +141,9 @@ void pause_until_end(Duration duration, const IsInterrupted& has_ended) {
 struct JudgeSetting {
   service::ServerConfig config;
   std::shared_ptr<const service::Snapshot> snapshot;
-  std::unique_ptr<service::Store> store;  ///< nullptr if it is not written to
+  std::unique_ptr<service::Store> store;  ///< nullptr if it is not needed
   std::string secret;
+  bool is_written = false;  ///< the grades go into the store
 };
 
 Result<JudgeSetting> open_setting(const JudgeArguments& arguments) {
@@ -181,11 +160,32 @@ Result<JudgeSetting> open_setting(const JudgeArguments& arguments) {
                 file + ": has no store for judgments; add store: FILE, or give --output FILE");
   if (arguments.is_store_left && arguments.output.empty())
     return fail(Code::usage, "--no-store needs --output FILE, or the grades would go nowhere");
-  if (setting.config.store.empty() || arguments.is_store_left) return setting;
-  TRY(setting.store,
-      service::open_store(setting.config.store, service::StoreMode::serve, setting.config.store_secret));
+  setting.is_written = !setting.config.store.empty() && !arguments.is_store_left;
+  // the most asked queries are also read beside a server, which alone may write
+  if (!setting.is_written && (setting.config.store.empty() || !arguments.queries.empty())) return setting;
+  const auto mode = setting.is_written ? service::StoreMode::serve : service::StoreMode::read;
+  TRY(setting.store, service::open_store(setting.config.store, mode, setting.config.store_secret));
   TRY(setting.secret, setting.store->privacy.secret());
   return setting;
+}
+
+Result<std::vector<BaseQuery>> queries_to_judge(const JudgeArguments& arguments,
+                                                const JudgeSetting& setting) {
+  if (arguments.queries.empty()) {
+    if (setting.store == nullptr)
+      return fail(Code::usage, "without a store, say which queries to judge: --queries FILE");
+    TRY(auto asked, service::most_asked(*setting.store, *setting.snapshot, arguments.pool.domain,
+                                        arguments.most_asked, machine_clock()));
+    if (asked.wordless > 0)
+      std::cerr << fmt::format(
+          "metafuse: {} more queries of the store cannot be judged, because their words are not kept\n",
+          asked.wordless);
+    return std::move(asked.queries);
+  }
+  TRY(const auto read, service::read_judged_queries(arguments.queries, setting.config.tracking));
+  std::vector<BaseQuery> queries;
+  for (const auto& query : read) queries.push_back(query.slots);
+  return queries;
 }
 
 /// Where the grades went, what was spent, and why a run ended early.
@@ -211,19 +211,24 @@ Result<void> explain_refusals(const service::JudgeRun& run, const std::string& a
   const std::string first =
       run.refused_answer.empty() ? "" : fmt::format("; the first answer without one: \"{}\"", answer);
   if (run.graded + run.known == 0)
-    return fail(Code::unavailable, fmt::format("the model gave no grade{}; see --print-prompt", first));
-  if (run.refused == run.cut) return {};  // that is asked again
-  std::cerr << fmt::format(
-      "metafuse: {} documents got no grade{}; to have them asked again, remove the lines with "
-      "\"grade\":null from {}\n",
-      run.refused, first, answers);
+    return fail(Code::unavailable,
+                fmt::format("the model gave no grade{}; {}", first,
+                            run.refused == run.cut ? "raise --answer-tokens" : "see --print-prompt"));
+  if (run.asked_again > run.cut)
+    std::cerr << fmt::format("metafuse: {} documents got no grade{}; the next run asks for them again\n",
+                             run.asked_again - run.cut, first);
+  if (run.refused > run.asked_again)
+    std::cerr << fmt::format(
+        "metafuse: {} documents got no grade{}; to have them asked again, remove the lines with "
+        "\"grade\":null from {}\n",
+        run.refused - run.asked_again, first, answers);
   return {};
 }
 
 Result<void> write_grades(const JudgeArguments& arguments, JudgeSetting& setting,
                           const service::JudgePool& pool, const service::JudgeRun& run) {
   const auto batch = service::judgments_of(pool, run, arguments.pool);
-  if (setting.store != nullptr) TRY_VOID(setting.store->add_batch(batch));
+  if (setting.is_written) TRY_VOID(setting.store->add_batch(batch));
   if (!arguments.output.empty())
     TRY_VOID(write_file(arguments.output, service::qrels_of(pool, run, arguments.pool.identity.plain_slot)));
   print_run(run, arguments, batch.judgments.size());
@@ -231,8 +236,8 @@ Result<void> write_grades(const JudgeArguments& arguments, JudgeSetting& setting
     return fail(Code::try_again,
                 fmt::format("interrupted; {} documents are left: run the same command again", run.left));
   if (!run.ended_by.empty())
-    std::cerr << fmt::format("metafuse: {}; {} documents are left: run the same command again for more\n",
-                             run.ended_by, run.left);
+    std::cerr << fmt::format("metafuse: {}; {} documents are left{}\n", run.ended_by, run.left,
+                             run.requests > 0 ? ": run the same command again for more" : "");
   return explain_refusals(run, answers_file(arguments, setting.config));
 }
 
@@ -255,7 +260,7 @@ Result<void> ask_for_grades(JudgeArguments& arguments) {
   TRY(const auto endpoint, service::ChatEndpoint::make(*transport, arguments.model, arguments.run.parallel));
   if (!arguments.output.empty()) TRY_VOID(check_writable(arguments.output));
   TRY(auto setting, open_setting(arguments));
-  TRY(const auto queries, queries_to_judge(arguments, setting.store.get(), setting.config));
+  TRY(const auto queries, queries_to_judge(arguments, setting));
   TRY(const auto kept, service::KeptAnswers::open(answers_file(arguments, setting.config)));
   TRY(const service::LoadedDomain* const domain,
       service::named_domain(*setting.snapshot, arguments.pool.domain));
@@ -270,6 +275,7 @@ Result<void> ask_for_grades(JudgeArguments& arguments) {
   const Clock& clock = machine_clock();
   TRY(const auto pool, service::pool_results(*setting.snapshot, queries, pooling, clock));
   for (const std::string& failure : pool.failures) std::cerr << "metafuse: " << failure << '\n';
+  if (pool.unasked > 0) std::cerr << fmt::format("metafuse: {} queries could not be asked\n", pool.unasked);
   if (pool.empty > 0) std::cerr << fmt::format("metafuse: {} queries found nothing\n", pool.empty);
   std::vector<service::JudgeTask> tasks;
   for (const service::PooledQuery& query : pool.queries) tasks.push_back(query.task);
@@ -277,6 +283,14 @@ Result<void> ask_for_grades(JudgeArguments& arguments) {
   arguments.run.pause = pause_until_end;
   TRY(const auto run, service::run_judge(endpoint, prompt, tasks, *kept, arguments.run));
   return write_grades(arguments, setting, pool, run);
+}
+
+/// errors: usage: the configuration has no such domain
+Result<void> check_domain(service::ServerConfig config, const std::string& domain) {
+  config.models.clear();
+  TRY(const auto snapshot, service::load_snapshot(config, engine_loader()));
+  TRY_VOID(service::named_domain(*snapshot, domain));
+  return {};
 }
 
 /// Prints what the grades in the store are worth.
@@ -287,7 +301,7 @@ Result<void> report_on_judges(const JudgeArguments& arguments) {
   TRY(const auto store, service::open_store(config.store, service::StoreMode::read, config.store_secret));
   service::JudgeReportOptions options;
   options.domain = arguments.pool.domain;
-  options.is_learned = !arguments.is_calibration;
+  options.is_learned = arguments.is_report;
   options.threads = hardware_threads();
   options.progress = terminal_progress("learn");
   TRY(auto reports, service::judge_reports(*store, options));
@@ -295,6 +309,7 @@ Result<void> report_on_judges(const JudgeArguments& arguments) {
     std::erase_if(reports, [&](const service::JudgeReport& report) {
       return report.judge != service::model_judge(service::model_name(arguments.model.model));
     });
+  if (reports.empty()) TRY_VOID(check_domain(config, options.domain));
   if (reports.empty())
     return fail(Code::bad_data, "domain " + options.domain + ": the store has no judgment of " +
                                     (arguments.model.model.empty() ? "a language model"
@@ -310,6 +325,23 @@ Result<void> report_on_judges(const JudgeArguments& arguments) {
   return {};
 }
 
+/// Options of asking say nothing to a report, and those of a report nothing to asking.
+Result<void> check_together(const JudgeArguments& a) {
+  if (!a.is_report && !a.is_calibration)
+    return a.is_json ? fail(Code::usage, "--json prints a report; add --report or --calibrate")
+                     : Result<void>();
+  const std::pair<const char*, bool> asking[] = {
+      {"--endpoint", !a.model.url.empty()}, {"--key-file", !a.key_file.empty()},
+      {"--queries", !a.queries.empty()},    {"--budget", !a.budget.empty()},
+      {"--price", !a.price.empty()},        {"--output", !a.output.empty()},
+      {"--no-store", a.is_store_left},      {"--answers", !a.answers.empty()},
+      {"--prompt", !a.prompt.empty()}};
+  for (const auto& [option, is_given] : asking)
+    if (is_given)
+      return fail(Code::usage, fmt::format("--report and --calibrate ask no model; leave out {}", option));
+  return {};
+}
+
 Result<void> judge(JudgeArguments& arguments) {
   if (arguments.is_prompt_printed) {
     TRY(const auto prompt, chosen_prompt(arguments));
@@ -317,14 +349,17 @@ Result<void> judge(JudgeArguments& arguments) {
     return {};
   }
   if (arguments.pool.domain.empty()) return fail(Code::usage, "give the domain to judge: --domain NAME");
+  arguments.model.model = service::model_name(arguments.model.model);
+  TRY_VOID(check_together(arguments));
   if (arguments.is_report || arguments.is_calibration) return report_on_judges(arguments);
   return ask_for_grades(arguments);
 }
 
 void add_asking_options(CLI::App& verb, JudgeArguments& a) {
-  verb.add_option(
-      "--endpoint", a.model.url,
-      "server with OpenAI's chat interface: http://HOST:PORT, https://HOST/v1, or the whole address");
+  verb.add_option("--endpoint", a.model.url,
+                  "server with OpenAI's chat interface: http://HOST:PORT, https://HOST/v1, or the whole "
+                  "address, also with "
+                  "a query such as ?api-version=...");
   verb.add_option("--model", a.model.model, "the model's name there; its judgments are marked model:NAME");
   verb.add_option(
       "--key-file", a.key_file,
@@ -349,8 +384,9 @@ void add_asking_options(CLI::App& verb, JudgeArguments& a) {
           "limits of this run, any of requests=NUMBER, tokens=NUMBER and money=NUMBER; no request is sent "
           "that could exceed one, by the tokens that earlier ones had")
       ->type_name("NAME=NUMBER");
-  verb.add_option("--price", a.price,
-                  "prices of a million tokens, input=NUMBER and output=NUMBER, for --budget money=NUMBER")
+  verb.add_option(
+          "--price", a.price,
+          "prices of a million tokens, input=NUMBER and output=NUMBER, both for --budget money=NUMBER")
       ->type_name("NAME=NUMBER");
 }
 
@@ -376,7 +412,8 @@ void add_judge(CLI::App& app, Program& program) {
   verb.add_option("--domain", a.pool.domain, "domain whose results are judged");
   add_asking_options(verb, a);
   verb.add_option("--output", a.output, "also write the grades as qrels into this file");
-  verb.add_flag("--no-store", a.is_store_left, "do not write the grades into the store, only into --output");
+  verb.add_flag("--no-store", a.is_store_left,
+                "do not write the grades into the store, only into --output; works beside a running server");
   verb.add_option("--answers", a.answers,
                   "file that keeps the grade in every answer, so that no question is asked twice; default: "
                   "judge-DOMAIN.jsonl beside the store");

@@ -310,10 +310,23 @@ std::optional<std::string> as_valid_utf8(std::string_view text, const std::strin
   return to_valid_utf8(text);
 }
 
+namespace {
+
+constexpr char kTurnsBegin = '\xE2';
+
+/// Whether a character changes the direction of what follows: U+202A to U+202E, U+2066 to U+2069.
+bool turns_direction(std::string_view character) {
+  return (character >= "\u202A" && character <= "\u202E") || (character >= "\u2066" && character <= "\u2069");
+}
+
+}  // namespace
+
 std::string printable(std::string_view text) {
   std::string out = to_valid_utf8(text);
   std::replace_if(
       out.begin(), out.end(), [](char c) { return (c >= 0 && c < ' ') || c == 0x7F; }, ' ');
+  for (std::size_t at = out.find(kTurnsBegin); at != std::string::npos; at = out.find(kTurnsBegin, at + 1))
+    if (turns_direction(std::string_view(out).substr(at, 3))) out.replace(at, 3, "   ");
   return out;
 }
 

@@ -37,7 +37,8 @@ std::optional<std::string> as_utf8(std::string_view text, const std::string& cha
 /// out:    nullopt when the text is already UTF-8
 std::optional<std::string> as_valid_utf8(std::string_view text, const std::string& charset);
 
-/// The text in one line of valid UTF-8: control characters, which could act on a terminal, become blanks.
+/// The text in one line of valid UTF-8: control characters, which could act on a terminal, become blanks,
+/// also those that turn the direction of what follows.
 std::string printable(std::string_view text);
 
 /// A file's text as UTF-8 without its byte order mark, which may say that it is UTF-16. Other bytes that are

@@ -353,8 +353,9 @@ curl_socket_t CurlTransfer::on_open_socket(void* self, curlsocktype, curl_sockad
 
 int CurlTransfer::on_connected(void* self, char* remote, char*, int, int) {
   auto& transfer = *static_cast<CurlTransfer*>(self);
-  return transfer.may_connect(reach_of(std::string_view(remote))) ? CURL_PREREQFUNC_OK
-                                                                  : CURL_PREREQFUNC_ABORT;
+  if (!transfer.may_connect(reach_of(std::string_view(remote)))) return CURL_PREREQFUNC_ABORT;
+  transfer.answer_.was_connected = true;
+  return CURL_PREREQFUNC_OK;
 }
 
 }  // namespace metafuse::fetchers

@@ -54,6 +54,7 @@ struct HttpAnswer {
   StringPairs headers;  ///< names in lower case
   std::string body;
   Duration elapsed{};
+  bool was_connected = false;  ///< a server was reached, whatever came of it
 
   /// The value of the first header with that lower-case name, or empty.
   std::string_view header(std::string_view name) const;

@@ -188,6 +188,8 @@ Answered handle_get_judgments(Records& records, const Exchange& exchange) {
 
 Answered handle_post_judgments(Records& records, const Exchange& exchange) {
   TRY(const LoadedDomain* domain, domain_to_judge(records, exchange));
+  if (exchange.request.parameter("judge"))
+    return refusal(400, "judge: what is sent is stored as the key's own judgments; leave it out");
   TRY(const auto queries, read_import(exchange.request.body, *domain, exchange.snapshot->config.tracking));
   TRY(const auto report, store_import(records, exchange, *domain, queries));
   return json_response({{"queries", report.queries},

@@ -26,11 +26,13 @@ constexpr std::size_t kMaxSaidBytes = 200;
 constexpr std::chrono::milliseconds kLooksEvery{100};
 constexpr std::int64_t kMostWishedSeconds = 60;
 
-/// The address of the chat interface below a server's address.
-std::string chat_url(std::string url) {
-  while (url.ends_with('/')) url.pop_back();
-  if (url.ends_with(kPath)) return url;
-  return url + (url.ends_with("/v1") ? "" : "/v1") + std::string(kPath);
+/// The address of the chat interface below a server's address. A query, such as Azure's api-version, stays.
+std::string chat_url(const std::string& url) {
+  const std::size_t end = std::min(url.find('?'), url.size());
+  std::string path = url.substr(0, end);
+  while (path.ends_with('/')) path.pop_back();
+  if (!path.ends_with(kPath)) path += (path.ends_with("/v1") ? "" : "/v1") + std::string(kPath);
+  return path + url.substr(end);
 }
 
 /// An answer that comes on another thread. Shared with the transport, which may outlive the wait.
@@ -85,10 +87,24 @@ ChatAnswer read_chat_answer(const HttpAnswer& answer, const std::string& prompt)
   return out;
 }
 
-/// Whether the same request may succeed later.
-bool may_pass(const HttpAnswer& answer) {
-  if (answer.failure != Failure::none) return answer.failure == Failure::timeout;
-  return answer.status == 408 || answer.status == 429 || answer.status >= 500;
+/// Whether the trouble is that of this one request: others may be answered.
+bool is_of_request(const HttpAnswer& answer) {
+  if (answer.failure != Failure::none) return answer.was_connected || answer.failure == Failure::timeout;
+  const int status = answer.status;
+  return status == 400 || status == 408 || status == 413 || status == 422 || status == 429 || status >= 500;
+}
+
+ChatOutcome outcome_of(const HttpAnswer& answer) {
+  if (answer.failure == Failure::too_large) return ChatOutcome::refused;
+  if (answer.failure != Failure::none || answer.status == 408 || answer.status >= 500)
+    return ChatOutcome::failed;
+  return answer.status == 429 ? ChatOutcome::busy : ChatOutcome::refused;
+}
+
+/// The parameter that a server does not accept; empty if it does not say.
+std::string refused_parameter(const HttpAnswer& answer) {
+  const auto json = parse_json(answer.body, "answer");
+  return json && answer.status == 400 ? JsonMembers(*json).inner("error").text_or_empty("param") : "";
 }
 
 }  // namespace
@@ -107,18 +123,22 @@ Result<ChatEndpoint> ChatEndpoint::make(fetchers::Transport& transport, ChatMode
   return endpoint;
 }
 
-fetchers::EngineRequest ChatEndpoint::request(const std::string& prompt, std::size_t answer_tokens) const {
+fetchers::EngineRequest ChatEndpoint::request(const std::string& prompt, std::size_t answer_tokens,
+                                              Form form) const {
   fetchers::EngineRequest request;
   request.engine = "judge " + url_;
   request.method = "POST";
   request.url = url_;
   request.headers = {{"Content-Type", "application/json"}, {"Accept", "application/json"}};
-  if (!model_.key.empty()) request.headers.emplace_back("Authorization", "Bearer " + model_.key);
-  request.body =
-      to_text(JsonObject{{"model", model_.model},
-                         {"messages", JsonArray{JsonObject{{"role", "user"}, {"content", prompt}}}},
-                         {"temperature", 0},
-                         {"max_tokens", answer_tokens}});
+  if (!model_.key.empty()) {
+    request.headers.emplace_back("Authorization", "Bearer " + model_.key);
+    request.headers.emplace_back("api-key", model_.key);  // where Azure looks for it
+  }
+  JsonObject body{{"model", model_.model},
+                  {"messages", JsonArray{JsonObject{{"role", "user"}, {"content", prompt}}}}};
+  if (form.has_temperature) body["temperature"] = 0;
+  body[form.has_old_limit ? "max_tokens" : "max_completion_tokens"] = answer_tokens;
+  request.body = to_text(body);
   request.is_confidential = true;
   request.own_origin = origin_;
   request.own_host = own_host_;
@@ -130,7 +150,7 @@ fetchers::EngineRequest ChatEndpoint::request(const std::string& prompt, std::si
   return request;
 }
 
-Error ChatEndpoint::refused(const HttpAnswer& answer) const {
+Error ChatEndpoint::hopeless(const HttpAnswer& answer) const {
   if (answer.failure != Failure::none)
     return fail(Code::unavailable, fmt::format("{}: {}; is the model's server running, and --endpoint right?",
                                                url_, answer.message));
@@ -143,10 +163,37 @@ Error ChatEndpoint::refused(const HttpAnswer& answer) const {
   return fail(Code::unavailable, what + "; is this OpenAI's chat interface, and --model a model of it?");
 }
 
+/// in: form - that the request had
+ChatTry ChatEndpoint::failed(const HttpAnswer& answer, Form form) const {
+  ChatTry out;
+  out.outcome = outcome_of(answer);
+  if (answer.failure != Failure::none) {
+    const bool is_late = answer.failure == Failure::timeout;
+    out.trouble = is_late ? fmt::format("no answer within {:g} s; raise --timeout or lower --parallel",
+                                        model_.timeout_seconds)
+                          : answer.message;
+    out.may_have_cost = true;
+    return out;
+  }
+  out.trouble = fmt::format("HTTP {}{}", answer.status, said_by_model(answer));
+  const Duration wished = fetchers::retry_after(answer).value_or(Duration::zero());
+  const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(wished).count();
+  out.retry_after_seconds = static_cast<int>(std::min<std::int64_t>(seconds, kMostWishedSeconds));
+  const std::string parameter = refused_parameter(answer);
+  Form next = form;
+  if (parameter == "max_tokens") next.has_old_limit = false;
+  if (parameter == "temperature") next.has_temperature = false;
+  if (next == form) return out;
+  form_->store(next);
+  out.outcome = ChatOutcome::failed;  // it may be answered in the other form
+  return out;
+}
+
 Result<ChatTry> ChatEndpoint::ask(const std::string& prompt, std::size_t answer_tokens,
                                   const IsInterrupted& is_interrupted) const {
   const auto pending = std::make_shared<PendingAnswer>();
-  transport_->send(request(prompt, answer_tokens), [pending](HttpAnswer came) {
+  const Form form = form_->load();
+  transport_->send(request(prompt, answer_tokens, form), [pending](HttpAnswer came) {
     const std::lock_guard lock(pending->mutex);
     pending->answer = std::move(came);
     pending->has_come.notify_all();
@@ -156,19 +203,8 @@ Result<ChatTry> ChatEndpoint::ask(const std::string& prompt, std::size_t answer_
     TRY_VOID(check_interrupt(is_interrupted));
   const HttpAnswer& answer = *pending->answer;
   if (answer.failure == Failure::none && answer.status >= 200 && answer.status < 300)
-    return ChatTry{read_chat_answer(answer, prompt), {}, 0};
-  if (!may_pass(answer)) return refused(answer);
-  if (answer.failure != Failure::none)
-    return ChatTry{
-        {},
-        fmt::format("no answer within {:g} s; raise --timeout or lower --parallel", model_.timeout_seconds),
-        0,
-        true};
-  const Duration wished = fetchers::retry_after(answer).value_or(Duration::zero());
-  const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(wished).count();
-  return ChatTry{{},
-                 fmt::format("HTTP {}{}", answer.status, said_by_model(answer)),
-                 static_cast<int>(std::min<std::int64_t>(seconds, kMostWishedSeconds))};
+    return ChatTry{ChatOutcome::answered, read_chat_answer(answer, prompt), {}, 0};
+  return is_of_request(answer) ? Result<ChatTry>(failed(answer, form)) : hopeless(answer);
 }
 
 }  // namespace metafuse::service

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -16,7 +17,7 @@ namespace metafuse::service {
 
 /// A language model behind OpenAI's chat interface: llama.cpp, vLLM, Ollama, or a hosted one.
 struct ChatModel {
-  std::string url;    ///< of the server, or whole: .../v1/chat/completions
+  std::string url;    ///< of the server, or whole: .../v1/chat/completions, also with a query
   std::string model;  ///< its name there
   std::string key;    ///< sent as a bearer token; empty: none
   double timeout_seconds = 120;
@@ -31,12 +32,20 @@ struct ChatAnswer {
   std::uint64_t output_tokens = 0;
 };
 
-/// The outcome of sending a request once.
+/// What became of a request that was sent once.
+enum class ChatOutcome {
+  answered,
+  failed,   ///< as others, or the same, may again: a status of 5xx, no answer in time, a dropped connection
+  busy,     ///< 429: it may be sent again after a pause
+  refused,  ///< this request gets no answer, however often it is sent: 400, 413, 422, an answer without end
+};
+
 struct ChatTry {
-  std::optional<ChatAnswer> answer;  ///< nothing: it may be sent again
-  std::string trouble;               ///< why there is no answer
-  int retry_after_seconds = 0;       ///< as the server wishes; 0: it says nothing
-  bool may_have_cost = false;        ///< no answer came, but the model may have worked on one
+  ChatOutcome outcome = ChatOutcome::answered;
+  std::optional<ChatAnswer> answer;
+  std::string trouble;          ///< why there is no answer
+  int retry_after_seconds = 0;  ///< as the server wishes; 0: it says nothing
+  bool may_have_cost = false;   ///< no answer came, but the model may have worked on one
 };
 
 /// Tokens that a text has at most, as a rule: one for three bytes.
@@ -53,19 +62,29 @@ class ChatEndpoint {
   const std::string& url() const { return url_; }
   const ChatModel& model() const { return model_; }
 
-  /// Sends a request once, at temperature 0, and waits.
+  /// Sends a request once, at temperature 0, and waits. A server that refuses max_tokens or a
+  /// temperature, as it says by "param" of its error, is from then on asked with max_completion_tokens,
+  /// or without a temperature.
   ///
   /// in:     answer_tokens - the answer's limit; is_interrupted - asked ten times per second
-  /// errors: those that no repetition mends, in one sentence that says what to do: unavailable: cannot be
-  ///         reached, or a status that refuses; try_again: interrupted
+  /// errors: those that no other request would mend, in one sentence that says what to do: unavailable:
+  ///         cannot be reached, no such model, a key that is not accepted; try_again: interrupted
   Result<ChatTry> ask(const std::string& prompt, std::size_t answer_tokens,
                       const IsInterrupted& is_interrupted) const;
 
  private:
   ChatEndpoint(fetchers::Transport& transport, ChatModel model)
       : transport_(&transport), model_(std::move(model)) {}
-  fetchers::EngineRequest request(const std::string& prompt, std::size_t answer_tokens) const;
-  Error refused(const fetchers::HttpAnswer& answer) const;
+  /// The form of requests that the server accepts.
+  struct Form {
+    bool has_old_limit = true;
+    bool has_temperature = true;
+
+    friend bool operator==(const Form&, const Form&) = default;
+  };
+  fetchers::EngineRequest request(const std::string& prompt, std::size_t answer_tokens, Form form) const;
+  ChatTry failed(const fetchers::HttpAnswer& answer, Form form) const;
+  Error hopeless(const fetchers::HttpAnswer& answer) const;
 
   fetchers::Transport* transport_;
   ChatModel model_;
@@ -73,6 +92,7 @@ class ChatEndpoint {
   std::string origin_;
   std::shared_ptr<const fetchers::OwnHost> own_host_;
   int connections_ = 1;
+  std::shared_ptr<std::atomic<Form>> form_ = std::make_shared<std::atomic<Form>>();
 };
 
 }  // namespace metafuse::service

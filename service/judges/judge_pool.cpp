@@ -17,11 +17,12 @@ namespace metafuse::service {
 namespace {
 
 constexpr std::size_t kMostFailures = 10;
+constexpr std::size_t kMostShownWords = 200;  // bytes
 constexpr std::chrono::seconds kPassagesIn{30};
 
-/// Searches one query and adds what is found to the pool.
-Result<void> pool_query(const Snapshot& snapshot, const LoadedDomain& domain, const BaseQuery& query,
-                        const JudgePoolOptions& options, const Clock& clock, JudgePool& pool) {
+/// A search for a query's slots, or for its words, as they were typed.
+Result<PreparedSearch> prepared_query(const Snapshot& snapshot, const LoadedDomain& domain,
+                                      const BaseQuery& query, const Clock& clock) {
   SearchRequest request;
   request.domain = domain.domain.name;
   request.asks_all = true;
@@ -29,21 +30,42 @@ Result<void> pool_query(const Snapshot& snapshot, const LoadedDomain& domain, co
     request.text = query.slots.begin()->second;
   else
     request.slots = query;
-  TRY(auto prepared, prepare_search(snapshot, domain, std::move(request), clock));
+  return prepare_search(snapshot, domain, std::move(request), clock);
+}
+
+void note_in_pool(std::string what, JudgePool& pool) {
+  if (pool.failures.size() < kMostFailures && std::ranges::find(pool.failures, what) == pool.failures.end())
+    pool.failures.push_back(std::move(what));
+}
+
+/// A query's words on one line, for people.
+std::string shown_words(const BaseQuery& query) {
+  std::string words;
+  for (const auto& [slot, value] : query.slots) words += (words.empty() ? "" : ", ") + value;
+  return text_to_grade(words, kMostShownWords);
+}
+
+/// Searches one query and adds what is found to the pool.
+void pool_query(const Snapshot& snapshot, const LoadedDomain& domain, const BaseQuery& query,
+                const JudgePoolOptions& options, const Clock& clock, JudgePool& pool) {
+  auto ready = prepared_query(snapshot, domain, query, clock);
+  if (!ready) {
+    ++pool.unasked;
+    return note_in_pool(fmt::format("the query \"{}\": {}", shown_words(query), ready.error().text), pool);
+  }
+  PreparedSearch& prepared = *ready;
   prepared.end = clock.now() +
                  std::chrono::duration_cast<Duration>(std::chrono::duration<double>(options.query_seconds));
   SearchAnswer answer = search_prepared(prepared, clock);
   for (const fetchers::FetchedList& list : answer.lists) {
     if (!list.has_failed()) continue;
     ++pool.failed_lists;
-    std::string what = fmt::format("{}: {}: {}", list.query.engine, name_of(list.failure), list.message);
-    if (pool.failures.size() < kMostFailures && std::ranges::find(pool.failures, what) == pool.failures.end())
-      pool.failures.push_back(std::move(what));
+    note_in_pool(fmt::format("{}: {}: {}", list.query.engine, name_of(list.failure), list.message), pool);
   }
   const auto positions = pooled_positions(answer, {true, options.depth}, options.judge);
   if (positions.empty()) {
     ++pool.empty;
-    return {};
+    return;
   }
   set_passages(snapshot, positions, Deadline(clock, kPassagesIn), answer);
   PooledQuery pooled{stored_search(answer, positions, options.identity, options.now),
@@ -56,7 +78,6 @@ Result<void> pool_query(const Snapshot& snapshot, const LoadedDomain& domain, co
                                  text_to_grade(result.hit.snippet, options.limits.text)});
   }
   pool.queries.push_back(std::move(pooled));
-  return {};
 }
 
 /// Calls `take` with each grade of the run: the query, the position of its document, and the grade.
@@ -75,7 +96,7 @@ Result<JudgePool> pool_results(const Snapshot& snapshot, const std::vector<BaseQ
   JudgePool pool;
   for (std::size_t i = 0; i < queries.size(); ++i) {
     TRY_VOID(check_interrupt(options.is_interrupted));
-    TRY_VOID(pool_query(snapshot, *domain, queries[i], options, clock, pool));
+    pool_query(snapshot, *domain, queries[i], options, clock, pool);
     if (options.progress) options.progress(i + 1, queries.size());
   }
   if (!pool.queries.empty()) return pool;
@@ -84,18 +105,26 @@ Result<JudgePool> pool_results(const Snapshot& snapshot, const std::vector<BaseQ
                 fmt::format("domain {}: no query found a result, and lists failed ({}); run metafuse config "
                             "check --live",
                             domain->domain.name, pool.failures.front()));
+  if (pool.unasked > 0 && pool.unasked == queries.size())
+    return fail(Code::bad_data, fmt::format("domain {}: none of the {} queries can be asked; {}",
+                                            domain->domain.name, queries.size(), pool.failures.front()));
   return fail(Code::bad_data, fmt::format("domain {}: none of the {} queries found a result, so there is "
                                           "nothing to judge; check the queries",
                                           domain->domain.name, queries.size()));
 }
 
-Result<AskedQueries> most_asked(Store& store, const std::string& domain, std::size_t count) {
-  TRY(auto asked, store.searches.asked_queries(domain, count));
-  if (asked.empty())
-    return fail(Code::bad_data,
-                "domain " + domain + ": the store knows no query in words; give some with --queries FILE");
+Result<AskedQueries> most_asked(Store& store, const Snapshot& snapshot, const std::string& domain,
+                                std::size_t count, const Clock& clock) {
+  TRY(const LoadedDomain* const loaded, named_domain(snapshot, domain));
+  TRY(auto asked, store.searches.asked_queries(domain, std::max(count, kMaxQueued)));
   AskedQueries out;
-  for (SearchedQuery& query : asked) out.queries.push_back(std::move(query.slots));
+  for (SearchedQuery& query : asked)
+    if (out.queries.size() < count && prepared_query(snapshot, *loaded, query.slots, clock))
+      out.queries.push_back(std::move(query.slots));
+  if (out.queries.empty())
+    return fail(Code::bad_data, "domain " + domain +
+                                    ": the store knows no query in words that can be asked; give some with "
+                                    "--queries FILE");
   TRY(out.wordless, store.searches.count_wordless(domain));
   return out;
 }

@@ -41,14 +41,16 @@ struct PooledQuery {
 struct JudgePool {
   std::vector<PooledQuery> queries;  ///< without those that found nothing
   std::size_t empty = 0;             ///< queries that found nothing
+  std::size_t unasked = 0;           ///< queries that the domain cannot be asked
   std::size_t failed_lists = 0;
-  std::vector<std::string> failures;  ///< the first failure of each engine, as text for people
+  std::vector<std::string> failures;  ///< the first failure of each engine and query, as text for people
 };
 
-/// Searches every query and takes the first results of each list, in an order that tells nothing of ranks.
+/// Searches every query and takes the first results of each list, in an order that tells nothing of ranks. A
+/// query that the domain cannot be asked, such as one of conditions only, is told and left out.
 ///
-/// errors: usage: no such domain, or a slot that it does not have; unavailable: every list of every query
-///         failed; bad_data: no query found anything; try_again: interrupted
+/// errors: usage: no such domain; unavailable: every list of every query failed; bad_data: no query could be
+///         asked, or none found anything; try_again: interrupted
 Result<JudgePool> pool_results(const Snapshot& snapshot, const std::vector<BaseQuery>& queries,
                                const JudgePoolOptions& options, const Clock& clock);
 
@@ -58,10 +60,12 @@ struct AskedQueries {
   std::size_t wordless = 0;        ///< further ones whose words are not known (hashed, or past the retention)
 };
 
-/// The base queries of a domain that people asked most, of those whose words are known.
+/// The base queries of a domain that people asked most, of those whose words are known and that the domain
+/// can still be asked.
 ///
-/// errors: those of the store; bad_data: there are none
-Result<AskedQueries> most_asked(Store& store, const std::string& domain, std::size_t count);
+/// errors: those of the store; usage: no such domain; bad_data: there are none
+Result<AskedQueries> most_asked(Store& store, const Snapshot& snapshot, const std::string& domain,
+                                std::size_t count, const Clock& clock);
 
 /// The grades of a run as they are stored: searches that nobody was shown, with judgments of their results.
 StoreBatch judgments_of(const JudgePool& pool, const JudgeRun& run, const JudgePoolOptions& options);

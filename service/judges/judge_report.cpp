@@ -43,10 +43,10 @@ std::vector<PairsOfQuery> pairs_by_query(const std::vector<GradePair>& pairs, in
 }
 
 /// Sets the interval of the weighted kappa, drawing whole queries, because the grades of one query's
-/// documents are not independent; and how many further documents would make it kWantedWidth wide, since the
+/// documents are not independent; and how many further queries would make it kWantedWidth wide, since the
 /// width falls with the square root of their number.
 void set_interval(const std::vector<PairsOfQuery>& queries, std::uint64_t seed, JudgeReport& report) {
-  if (queries.empty()) return;
+  if (queries.size() < kFewestForInterval) return;
   Random random(seed);
   std::vector<double> values;
   for (std::size_t trial = 0; trial < kBootstrapTrials; ++trial) {
@@ -59,15 +59,10 @@ void set_interval(const std::vector<PairsOfQuery>& queries, std::uint64_t seed, 
   }
   std::sort(values.begin(), values.end());
   const auto at = static_cast<std::size_t>(kTail * kBootstrapTrials);
-  report.low = values[at];
-  report.high = values[values.size() - 1 - at];
-  if (queries.size() < 2) {  // one query says nothing of others
-    report.low = -1;
-    report.high = 1;
-  }
-  const auto documents = static_cast<double>(report.agreement.documents);
-  const double ratio = (report.high - report.low) / kWantedWidth;
-  report.wanted = static_cast<std::size_t>(std::ceil(std::max(0.0, documents * (ratio * ratio - 1))));
+  report.interval = {values[at], values[values.size() - 1 - at]};
+  const double ratio = (report.interval->second - report.interval->first) / kWantedWidth;
+  const auto count = static_cast<double>(queries.size());
+  report.wanted = static_cast<std::size_t>(std::ceil(std::max(0.0, count * (ratio * ratio - 1))));
 }
 
 /// The grades as gains of a model's order: its own scale is as good as any other.
@@ -247,6 +242,23 @@ Result<std::vector<JudgeReport>> judge_reports(Store& store, const JudgeReportOp
 
 namespace {
 
+/// How many more judgments of people would be worth it.
+std::string wanted_text(const JudgeReport& report) {
+  if (!report.interval)
+    return fmt::format(
+        "  people must judge documents of {} more queries before anything can be said of others\n",
+        kFewestForInterval - std::min(kFewestForInterval, report.queries));
+  if (report.wanted == 0)
+    return fmt::format(
+        "  the interval of the weighted kappa is narrower than {:g}: more judgments of people "
+        "would change little\n",
+        kWantedWidth);
+  return fmt::format(
+      "  documents of about {} further queries judged by people would narrow the interval of the "
+      "weighted kappa to {:g}\n",
+      report.wanted, kWantedWidth);
+}
+
 std::string calibration_text(const JudgeReport& report) {
   std::string out = "  people's grades (columns) for each grade of the model, and what it is read as:\n    ";
   for (int grade = 0; grade <= report.reading.best; ++grade) out += fmt::format("{:>8}", grade);
@@ -258,14 +270,7 @@ std::string calibration_text(const JudgeReport& report) {
   }
   if (!report.reading.is_informative())
     out += "  its grades say nothing about people's: do not train from them\n";
-  return out +
-         (report.wanted > 0
-              ? fmt::format("  about {} further documents judged by people would narrow the interval of "
-                            "the weighted kappa to {:g}\n",
-                            report.wanted, kWantedWidth)
-              : fmt::format("  the interval of the weighted kappa is narrower than {:g}: more judgments "
-                            "of people would change little\n",
-                            kWantedWidth));
+  return out + wanted_text(report);
 }
 
 }  // namespace
@@ -278,10 +283,11 @@ std::string report_text(const JudgeReport& report, bool with_calibration) {
            "  people and the model have graded no common document; judge some of its results on /judge\n";
   out += fmt::format(
       "  {} documents of {} queries judged by people too: {:.0f} % equal, kappa {:.2f}, weighted kappa "
-      "{:.2f} "
-      "[{:.2f}, {:.2f}]\n",
+      "{:.2f}",
       agreement.documents, report.queries, 100 * agreement.share_equal, agreement.kappa,
-      agreement.weighted_kappa, report.low, report.high);
+      agreement.weighted_kappa);
+  out += report.interval ? fmt::format(" [{:.2f}, {:.2f}]\n", report.interval->first, report.interval->second)
+                         : fmt::format(" (no interval from fewer than {} queries)\n", kFewestForInterval);
   if (!report.methods.empty()) {
     out +=
         fmt::format("  Kendall's tau of {} methods by NDCG@10: {:.2f}\n", report.methods.size(), report.tau);
@@ -308,14 +314,16 @@ JsonObject report_json(const JudgeReport& report) {
     matrix.push_back(JsonArray(report.reading.counts[g].begin(), report.reading.counts[g].end()));
     read_as.push_back(report.reading.expected[g]);
   }
+  Json interval;
+  if (report.interval) interval = JsonArray{report.interval->first, report.interval->second};
   JsonObject out{{"judge", report.judge},
                  {"queries", report.queries},
                  {"documents", report.agreement.documents},
                  {"share_equal", report.agreement.share_equal},
                  {"kappa", report.agreement.kappa},
                  {"weighted_kappa", report.agreement.weighted_kappa},
-                 {"interval", JsonArray{report.low, report.high}},
-                 {"wanted_documents", report.wanted},
+                 {"interval", std::move(interval)},
+                 {"wanted_queries", report.interval ? Json(report.wanted) : Json()},
                  {"tau", report.tau},
                  {"methods", std::move(methods)},
                  {"confusion", std::move(matrix)},

@@ -38,9 +38,10 @@ struct JudgeReport {
   std::string judge;                     ///< its name in the store
   std::size_t queries = 0;               ///< in which both graded a document
   evaluation::JudgeAgreement agreement;  ///< the model's grades read on people's scale
-  double low = 0, high = 0;  ///< the 95 % interval of the weighted kappa, by bootstrap over queries
-  std::size_t wanted = 0;    ///< further documents for an interval as narrow as kWantedWidth
-  double tau = 0;            ///< Kendall's, of the methods ordered by people's and the model's grades
+  /// The 95 % interval of the weighted kappa, by bootstrap over queries; nothing below kFewestForInterval.
+  std::optional<std::pair<double, double>> interval{};
+  std::size_t wanted = 0;  ///< further queries for an interval as narrow as kWantedWidth
+  double tau = 0;          ///< Kendall's, of the methods ordered by people's and the model's grades
   std::vector<MethodByJudges> methods{};  ///< best by people's grades first
   GradeReading reading{};
   std::optional<LearnedFromJudges> learned{};  ///< if it was asked for and enough queries have both judges
@@ -48,6 +49,9 @@ struct JudgeReport {
 
 /// The width of the interval of the weighted kappa that more judgments aim at.
 inline constexpr double kWantedWidth = 0.1;
+/// How many queries both must have judged before an interval says anything: of fewer, a bootstrap's is far
+/// too narrow.
+inline constexpr std::size_t kFewestForInterval = 10;
 /// How many queries both must have judged before models are trained from either.
 inline constexpr std::size_t kFewestToLearn = 10;
 

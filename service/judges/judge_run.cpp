@@ -17,7 +17,10 @@ namespace metafuse::service {
 namespace {
 
 constexpr int kTriesOfRequest = 4;
-/// After so many answers that are no chat, and not one that is, the address is taken to be wrong.
+constexpr int kTriesWhileBusy =
+    7;  // pauses of 1 s, 2 s, 4 s and so on: beyond a minute, which limits count by
+/// After so many answers that are no chat, and not one that is, the address is taken to be wrong; after so
+/// many requests in a row without any answer, the server is.
 constexpr std::size_t kStrangeAnswers = 10;
 constexpr double kMillion = 1e6;
 constexpr std::size_t kTokensPerGrade = 24;
@@ -66,6 +69,13 @@ std::string exceeded(const Cost& cost, const JudgeBudget& budget) {
   return {};
 }
 
+/// What a cost is in the unit of the limit that it exceeds.
+std::string needs(const Cost& cost, const JudgeBudget& budget) {
+  if (budget.tokens > 0 && cost.input + cost.output > budget.tokens)
+    return fmt::format("{} tokens", cost.input + cost.output);
+  return fmt::format("{:.2g} in money", cost.money(budget));
+}
+
 /// The work of one run, shared by its threads.
 class JudgeWork {
  public:
@@ -83,8 +93,10 @@ class JudgeWork {
     const auto kept = keep_refusals();
     if (error_) return *error_;
     if (strange_ > 0 && !has_chatted_) return no_chat();
-    if (!has_answered_ && !last_failure_.empty() && !run_.is_interrupted)
-      return fail(Code::unavailable, fmt::format("{}; {}", last_failure_, run_.ended_by));
+    if (!has_answered_ && !last_failure_.empty() && !run_.is_interrupted &&
+        (run_.known == 0 || !run_.ended_by.empty()))
+      return fail(Code::unavailable,
+                  fmt::format("{}; {}", last_failure_, run_.ended_by.empty() ? hint_ : run_.ended_by));
     TRY_VOID(kept);
     answer_equal();
     run_.left = total_ - done_;
@@ -198,7 +210,10 @@ class JudgeWork {
       const std::string limit = exceeded(sum, options_.budget);
       if (limit.empty()) break;
       if (reserved_.requests == 0) {
-        run_.ended_by = limit + " is used up";
+        run_.ended_by = spent_.requests > 0
+                            ? limit + " is used up"
+                            : fmt::format("{} is too small for one request, which may need {}", limit,
+                                          needs(cost, options_.budget));
         is_ended_ = true;
         has_changed_.notify_all();
         return false;
@@ -216,17 +231,24 @@ class JudgeWork {
     has_changed_.notify_all();
   }
 
-  /// Sends one request until it is answered, with pauses.
+  /// What became of a request after all tries.
+  struct Exchanged {
+    std::optional<ChatAnswer> answer;
+    std::string trouble;      ///< why there is none
+    bool is_refused = false;  ///< as the same request always would be
+  };
+
+  /// Sends one request until it is answered or has failed several times, with pauses.
   ///
   /// out:    nothing if the run has ended
-  /// errors: unavailable: it failed several times
-  Result<std::optional<ChatAnswer>> exchange(const GradeRequest& request) {
+  /// errors: unavailable: no request would be answered, or the server is busy for long
+  Result<std::optional<Exchanged>> exchange(const GradeRequest& request) {
     const std::size_t limit = endpoint_.model().answer_tokens > 0
                                   ? endpoint_.model().answer_tokens
                                   : kTokensAround + kTokensPerGrade * request.ids.size();
     for (int tries = 1;; ++tries) {
       const Cost most{1, most_input(request.text.size()), limit};
-      if (!reserve(most)) return std::optional<ChatAnswer>();
+      if (!reserve(most)) return std::optional<Exchanged>();
       auto sent = endpoint_.ask(request.text, limit, [this] { return has_ended(); });
       const bool is_answered = sent && sent->answer;
       Cost spent{1, 0, 0};
@@ -238,20 +260,27 @@ class JudgeWork {
       if (is_answered) note_size(request.text.size(), spent.input);
       note_outcome(is_answered, sent ? endpoint_.url() + ": " + sent->trouble : sent.error().text);
       if (!sent) return sent.error();
-      if (is_answered) return std::move(sent->answer);
-      if (tries == kTriesOfRequest)
-        return fail(
-            Code::unavailable,
-            fmt::format("{}: {} ({} times); what was answered is kept, so run the same command again later",
-                        endpoint_.url(), sent->trouble, tries));
+      if (is_answered) return std::optional<Exchanged>({std::move(sent->answer), {}});
+      if (sent->outcome == ChatOutcome::refused) return std::optional<Exchanged>({{}, sent->trouble, true});
+      const std::string trouble = fmt::format("{} ({} times)", sent->trouble, tries);
+      if (sent->outcome == ChatOutcome::busy && tries >= kTriesWhileBusy) return unavailable(trouble);
+      if (sent->outcome == ChatOutcome::failed && tries >= kTriesOfRequest)
+        return std::optional<Exchanged>({{}, trouble});
       const int seconds = std::max(sent->retry_after_seconds, 1 << (tries - 1));
       if (options_.pause) options_.pause(std::chrono::seconds(seconds), [this] { return has_ended(); });
     }
   }
 
+  Error unavailable(const std::string& trouble) const {
+    return fail(Code::unavailable,
+                fmt::format("{}: {}; what was answered is kept, so run the same command again later",
+                            endpoint_.url(), trouble));
+  }
+
   void note_outcome(bool is_answered, const std::string& trouble) {
     const std::lock_guard lock(mutex_);
     has_answered_ = has_answered_ || is_answered;
+    if (is_answered) fruitless_ = 0;
     if (!is_answered) last_failure_ = trouble;
   }
 
@@ -277,8 +306,10 @@ class JudgeWork {
     std::vector<TextToGrade> texts;
     for (const std::size_t document : batch.documents) texts.push_back(task.texts[document]);
     const GradeRequest request = prompt_.request(task.query, texts);
-    TRY(const auto answer, exchange(request));
-    if (!answer) return {};
+    TRY(const auto came, exchange(request));
+    if (!came) return {};
+    if (!came->answer) return note_unanswered(batch, *came);
+    const auto& answer = came->answer;
     TRY_VOID(note_form(answer->content.has_value() || answer->is_cut));
     const bool is_last = batch.is_repeated && batch.documents.size() == 1;
     const auto grades = answer->content ? read_grades_answer(*answer->content, request.ids) : std::nullopt;
@@ -286,7 +317,10 @@ class JudgeWork {
       for (std::size_t i = 0; i < grades->size(); ++i) TRY_VOID(keep(batch, i, (*grades)[i]));
       return {};
     }
-    if (answer->is_cut || (is_last && !answer->content)) return note_refused(batch, answer->is_cut);
+    if (answer->is_cut || (is_last && !answer->content)) {
+      note_refused(batch, answer->is_cut, "");
+      return {};
+    }
     if (is_last)
       refuse(batch, *answer->content);
     else
@@ -310,23 +344,46 @@ class JudgeWork {
   }
 
   void ask_again(const Batch& batch) {
+    if (batch.is_repeated) return ask_alone(batch);
     const std::lock_guard lock(mutex_);
-    if (!batch.is_repeated)
-      waiting_.push_back({batch.task, batch.documents, true});
-    else
-      for (const std::size_t document : batch.documents) waiting_.push_back({batch.task, {document}, true});
+    waiting_.push_back({batch.task, batch.documents, true});
     has_changed_.notify_all();
   }
 
-  /// Counts the documents of an answer that was cut off or said nothing as refused, but does not keep that:
-  /// with a higher limit or another server a later run may have their grades.
-  Result<void> note_refused(const Batch& batch, bool is_cut) {
+  void ask_alone(const Batch& batch) {
+    const std::lock_guard lock(mutex_);
+    for (const std::size_t document : batch.documents) waiting_.push_back({batch.task, {document}, true});
+    has_changed_.notify_all();
+  }
+
+  /// Goes on with the others after a request without an answer: a text may be what the server cannot stand,
+  /// and strangers write texts. Ends the run if nothing gets through. Requests that the server refuses tell
+  /// only that while it has answered nothing else.
+  Result<void> note_unanswered(const Batch& batch, const Exchanged& came) {
+    if (batch.documents.size() > 1) {
+      ask_alone(batch);
+      return {};
+    }
+    note_refused(batch, false, came.trouble);
+    const std::lock_guard lock(mutex_);
+    hint_ = came.is_refused ? "is this OpenAI's chat interface, and --model a model of it?"
+                            : "run the same command again later";
+    last_failure_ = endpoint_.url() + ": " + came.trouble;
+    if ((came.is_refused && has_answered_) || ++fruitless_ < kStrangeAnswers) return {};
+    return has_answered_ ? unavailable(came.trouble) : fail(Code::unavailable, last_failure_ + "; " + hint_);
+  }
+
+  /// Counts the documents of a request without an answer, or of one that was cut off or said nothing,
+  /// as refused, but does not keep that: with a higher limit or another server a later run may have
+  /// their grades.
+  void note_refused(const Batch& batch, bool is_cut, const std::string& trouble) {
     const std::lock_guard lock(mutex_);
     run_.cut += is_cut ? 1 : 0;
     run_.refused += batch.documents.size();
+    run_.asked_again += batch.documents.size();
+    if (run_.refused_answer.empty()) run_.refused_answer = trouble;
     done_ += batch.documents.size();
     report();
-    return {};
   }
 
   /// Counts a document as refused whose answer, though it was asked alone, has no grade.
@@ -387,7 +444,9 @@ class JudgeWork {
   bool is_ended_ = false;
   bool has_chatted_ = false;
   bool has_answered_ = false;  ///< to any request, in whatever form
+  std::size_t fruitless_ = 0;  ///< documents in a row whose requests were not answered
   std::string last_failure_;   ///< of a request that was not answered
+  std::string hint_;           ///< what to do about it
   std::map<std::string, std::pair<std::size_t, std::size_t>> refusals_;  ///< task and document, by question
   std::size_t strange_ = 0;
   std::optional<Error> error_;

@@ -49,12 +49,14 @@ struct JudgeRunOptions {
 struct JudgeRun {
   /// By task and document; nothing where the model refused or was not asked.
   std::vector<std::vector<std::optional<int>>> grades;
-  std::size_t known = 0;       ///< documents answered by an earlier run
-  std::size_t graded = 0;      ///< documents graded in this run
-  std::size_t refused = 0;     ///< documents for which the model gave no grade, now or earlier
-  std::string refused_answer;  ///< the first of this run in which there is no grade
-  std::size_t cut = 0;         ///< answers that gave no grade because they ended at the limit of tokens
-  std::size_t left = 0;        ///< documents that were not asked, since the run ended before
+  std::size_t known = 0;    ///< documents answered by an earlier run
+  std::size_t graded = 0;   ///< documents graded in this run
+  std::size_t refused = 0;  ///< documents for which the model gave no grade, now or earlier
+  std::string
+      refused_answer;  ///< the first of this run in which there is no grade, or why there was no answer
+  std::size_t asked_again = 0;  ///< those of `refused` that the next run asks for again
+  std::size_t cut = 0;          ///< answers that gave no grade because they ended at the limit of tokens
+  std::size_t left = 0;         ///< documents that were not asked, since the run ended before
   std::uint64_t requests = 0;
   std::uint64_t input_tokens = 0;
   std::uint64_t output_tokens = 0;
@@ -66,13 +68,13 @@ struct JudgeRun {
 /// Asks for all grades that the file of answers does not have. A document that speaks to judges
 /// (speaks_to_judge()) is asked alone. An answer that cannot be read is asked again once; then each of its
 /// documents is asked alone; what is still not graded counts as refused, and is not asked again by later runs
-/// if the model has graded others.
-/// An answer that was cut off would be cut off again, and one that says nothing may be another server's:
-/// their documents count as refused in this run only.
+/// if the model has graded others. An answer that was cut off would be cut off again, and one that says
+/// nothing may be another server's: their documents count as refused in this run only. So does a document
+/// whose request, sent alone, the server refuses, or fails to answer several times.
 ///
-/// errors: those of ChatEndpoint::ask() but an interruption; unavailable: a request failed several times, all
-///         that the budget allowed failed, or nothing that came is in the form of a chat; those of the file
-///         of answers. What was answered before is in that file.
+/// errors: those of ChatEndpoint::ask() but an interruption; unavailable: no request was answered, or ten in
+///         a row were not, all that the budget allowed failed, or nothing that came is in the form of a chat;
+///         those of the file of answers. What was answered before is in that file.
 Result<JudgeRun> run_judge(const ChatEndpoint& endpoint, const JudgePrompt& prompt,
                            const std::vector<JudgeTask>& tasks, KeptAnswers& kept,
                            const JudgeRunOptions& options);

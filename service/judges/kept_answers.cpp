@@ -1,5 +1,6 @@
 #include "service/judges/kept_answers.h"
 
+#include <algorithm>
 #include <cerrno>
 #include <utility>
 
@@ -12,6 +13,18 @@
 #include "service/learning/judge_grades.h"
 
 namespace metafuse::service {
+
+namespace {
+
+constexpr std::string_view kLineBegin = "{\"digest\":";
+
+/// Whether a line is empty, or one of ours that was cut off when a run was killed.
+bool is_cut_line(std::string_view line) {
+  const std::size_t common = std::min(line.size(), kLineBegin.size());
+  return !line.ends_with('}') && line.substr(0, common) == kLineBegin.substr(0, common);
+}
+
+}  // namespace
 
 std::string digest_of_question(std::string_view model, const JudgePrompt& prompt, std::string_view query,
                                const TextToGrade& document) {
@@ -38,7 +51,7 @@ KeptAnswers::~KeptAnswers() {
 
 Result<void> KeptAnswers::read(const std::string& path) {
   return for_each_line(path, [&](std::string_view line, std::size_t number) -> Result<void> {
-    if (!line.ends_with('}')) return {};  // empty, or cut off when a run was killed
+    if (is_cut_line(line)) return {};
     TRY(const auto json, parse_json(line, path, Code::bad_data, {.first_line = number}));
     const JsonMembers members(json);
     const auto* digest = members.text("digest");

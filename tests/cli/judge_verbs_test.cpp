@@ -77,6 +77,10 @@ TEST_CASE("The verb judge grades a file's queries into the store and asks nothin
   const auto again = drinks.judge(drinks.asking({"--queries", drinks.queries()}));
   CHECK(again.status == 0);
   CHECK(has(again.out, "0 graded now"));
+  CHECK(has(
+      drinks.judge({"--endpoint", drinks.server.url(), "--model", "model:m", "--queries", drinks.queries()})
+          .out,
+      "model:m: "));
   CHECK(drinks.server.prompts().size() == asked);
   // without a file, the store's queries are judged: nobody has asked any but the judge itself
   const auto store = service::open_store(drinks.store_file(), service::StoreMode::read);
@@ -102,6 +106,8 @@ TEST_CASE("A model's judgments train only on request", "[cli][judge]") {
   INFO(only.err);
   CHECK(only.status == 0);
   CHECK(has(only.err, "2 judged by the model m only"));
+  CHECK(has(run_metafuse({"model", "show", drinks.folder.path("model.json")}).out,
+            "also learned from 2 queries that only the language model m judged"));
   CHECK(train({"--weight", "m=0.5"}).status == 0);
   CHECK(has(train({"--weight", "model:m=0.5"}).err, "2 judged by the model m only"));
   for (const auto& [option, value] : {std::pair{"--only", "nosuch"}, std::pair{"--weight", "nosuch=1"}}) {
@@ -140,6 +146,9 @@ TEST_CASE("The verb judge reports on the models in the store", "[cli][judge]") {
   const auto json = parse_json(drinks.judge({"--report", "--json"}).out, "report").value();
   CHECK(json.at("judges").as_array().size() == 1);
   CHECK(has(drinks.judge({"--report", "--model", "other"}).err, "no judgment of the model other"));
+  CHECK(has(drinks.judge({"--report"}, "drink").err, "there are drinks"));
+  const auto both = drinks.judge({"--report", "--calibrate", "--model", "model:m"});
+  CHECK(has(both.out, "read as"));
 }
 
 TEST_CASE("What the verb judge cannot do is one clear error", "[cli][judge]") {
@@ -158,6 +167,11 @@ TEST_CASE("What the verb judge cannot do is one clear error", "[cli][judge]") {
         "is the model's server running");
   error(drinks.judge(drinks.asking({"--queries", queries, "--no-store"})), "--no-store needs --output");
   error(drinks.judge(drinks.asking({"--queries", queries, "--budget", "money=1"})), "needs --price");
+  error(drinks.judge(drinks.asking({"--queries", queries, "--budget", "money=1", "--price", "input=1"})),
+        "needs --price");
+  error(drinks.judge(drinks.asking({"--queries", queries, "--budget", "requests=2.5"})), "whole numbers");
+  error(drinks.judge(drinks.asking({"--queries", queries, "--json"})), "--json prints a report");
+  error(drinks.judge({"--report", "--output", "zz.qrels"}), "leave out --output");
   error(drinks.judge(drinks.asking({"--queries", queries, "--budget", "euros=1"})), "unknown name euros");
   error(drinks.judge(drinks.asking({"--queries", queries, "--prompt", queries})), "the prompt has no {mark}");
   const std::string nothing =
@@ -169,6 +183,49 @@ TEST_CASE("What the verb judge cannot do is one clear error", "[cli][judge]") {
   const ChatServer other([](const std::string&) { return test::Said{"", 404, "{\"error\":\"no model\"}"}; });
   error(drinks.judge({"--endpoint", other.url(), "--model", "m", "--queries", queries}),
         "does the server have the model m");
+}
+
+TEST_CASE("A query that cannot be asked is named and the others are judged", "[cli][judge]") {
+  const Drinks drinks;
+  const std::string some = drinks.folder.write("some.jsonl",
+                                               "{\"id\":\"1\",\"slots\":{\"QUERY\":\"site:foo.example\"}}\n"
+                                               "{\"id\":\"2\",\"slots\":{\"TEXT\":\"water\"}}\n"
+                                               "{\"id\":\"3\",\"slots\":{\"QUERY\":\"water\"}}\n");
+  const auto done = drinks.judge(drinks.asking({"--queries", some}));
+  INFO(done.err);
+  CHECK(done.status == 0);
+  CHECK(has(done.err, "the query \"site:foo.example\": "));
+  CHECK(has(done.err, "2 queries could not be asked"));
+  CHECK(has(done.out, "model:m: 3 judgments"));
+  const std::string none =
+      drinks.folder.write("none.jsonl", "{\"id\":\"1\",\"slots\":{\"QUERY\":\"site:foo.example\"}}\n");
+  const auto nothing = drinks.judge(drinks.asking({"--queries", none}));
+  CHECK(nothing.status == 65);
+  CHECK(has(nothing.err, "none of the 1 queries can be asked; the query \"site:foo.example\": "));
+}
+
+TEST_CASE("The most asked queries can be judged without writing to the store", "[cli][judge]") {
+  const Drinks drinks;
+  const auto search = [&](const std::string& slot, const std::string& value) {
+    const auto store = service::open_store(drinks.store_file());
+    REQUIRE(store.has_value());
+    service::StoredSearch asked;
+    asked.id = service::new_search_id();
+    asked.domain = "drinks";
+    asked.at = 1'760'000'000;
+    asked.slots.slots = {{slot, value}};
+    asked.query = service::query_digest((*store)->privacy.secret().value(), "drinks", asked.slots, "QUERY");
+    REQUIRE((*store)->searches.add({&asked, 1}).has_value());
+  };
+  search("OLD_SLOT", "the slot of this one was renamed");
+  search("QUERY", "water");
+  const std::string qrels = drinks.folder.path("qrels");
+  const auto done = drinks.judge(drinks.asking({"--most-asked", "1", "--no-store", "--output", qrels}));
+  INFO(done.err);
+  REQUIRE(done.status == 0);
+  CHECK(has(read_text(qrels, 10000).value(), "water 0 drinks.example/tea.html 3\n"));
+  const auto store = service::open_store(drinks.store_file(), service::StoreMode::read);
+  CHECK((*store)->judgments.queries("drinks")->empty());
 }
 
 TEST_CASE("A budget ends the verb judge and the next run continues", "[cli][judge]") {

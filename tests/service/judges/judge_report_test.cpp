@@ -1,5 +1,6 @@
 #include "service/judges/judge_report.h"
 
+#include <cmath>
 #include <memory>
 #include <string>
 #include <vector>
@@ -66,7 +67,7 @@ TEST_CASE("A model that grades as people do agrees wholly and teaches the same",
   CHECK(report.queries == 12);
   CHECK(report.agreement.documents == 120);
   CHECK(report.agreement.weighted_kappa == 1.0);
-  CHECK(report.low == 1.0);
+  CHECK(report.interval == std::pair(1.0, 1.0));
   CHECK(report.wanted == 0);
   CHECK(report.tau == 1.0);
   REQUIRE(report.methods.size() == 3);
@@ -84,12 +85,15 @@ TEST_CASE("A model that errs has a wide interval and says how many judgments are
   for (int i = 0; i < 12; ++i) judged.add(i, {3, 0}, i % 3 == 0 ? 0 : i % 3 == 1 ? 5 : -1);
   const auto report = judged.report();
   CHECK(report.agreement.weighted_kappa < 0.9);
-  CHECK(report.low < report.agreement.weighted_kappa);
-  CHECK(report.high > report.agreement.weighted_kappa);
-  CHECK(report.wanted > 0);
+  REQUIRE(report.interval.has_value());
+  CHECK(report.interval->first < report.agreement.weighted_kappa);
+  CHECK(report.interval->second > report.agreement.weighted_kappa);
+  // the width falls with the square root of the queries, of which there are twelve
+  const double ratio = (report.interval->second - report.interval->first) / kWantedWidth;
+  CHECK(report.wanted == static_cast<std::size_t>(std::ceil(12 * (ratio * ratio - 1))));
   CHECK_FALSE(report.learned.has_value());
   const std::string text = report_text(report, true);
-  CHECK(text.find("further documents judged by people would narrow") != std::string::npos);
+  CHECK(text.find("further queries judged by people would narrow") != std::string::npos);
 }
 
 TEST_CASE("A model that grades the wrong way round turns the methods round", "[service][judges]") {
@@ -111,14 +115,17 @@ TEST_CASE("A model without common judgments says so", "[service][judges]") {
   CHECK(report_text(judged.report(), false).find("no common document") != std::string::npos);
 }
 
-TEST_CASE("One query says nothing of others and two are enough for an interval", "[service][judges]") {
+TEST_CASE("Fewer than ten queries say too little of others for an interval", "[service][judges]") {
   ReportStore store;
-  store.add(1, {3, 0}, -1);
-  CHECK(store.report().low == -1);
-  CHECK(store.report().high == 1);
-  store.add(2, {3, 0}, -1);
-  CHECK(store.report().low == 1);
-  CHECK(store.report().high == 1);
+  for (int i = 1; i <= 9; ++i) store.add(i, {3, 0}, -1);
+  CHECK_FALSE(store.report().interval.has_value());
+  const std::string text = report_text(store.report(), true);
+  CHECK(text.find("no interval from fewer than 10 queries") != std::string::npos);
+  CHECK(text.find("people must judge documents of 1 more queries") != std::string::npos);
+  CHECK(report_json(store.report()).at("interval").is_null());
+  CHECK(report_json(store.report()).at("wanted_queries").is_null());
+  store.add(10, {3, 0}, -1);
+  CHECK(store.report().interval == std::pair(1.0, 1.0));
 }
 
 TEST_CASE("Models learn from at least ten queries and at most so many as asked for", "[service][judges]") {

@@ -317,7 +317,7 @@ TEST_CASE("What may pass is sent again after a pause and what may not ends the r
     const auto run = own.run(failing.url(), tasks_of({"good", "bad"}));
     REQUIRE(run.has_error());
     CHECK(run.error().code == Code::unavailable);
-    CHECK(failing.prompts().size() <= 4);
+    CHECK(failing.prompts().size() <= 8);
     return run.error().text;
   };
   CHECK(holds(error_of({"", 401, "{\"error\":{\"message\":\"bad key\"}}"}),
@@ -326,6 +326,85 @@ TEST_CASE("What may pass is sent again after a pause and what may not ends the r
               "HTTP 404: model 'm' not found; does the server have the model m"));
   CHECK(holds(error_of({"", 500, "{}"}), "HTTP 500 (4 times)"));
   CHECK(holds(error_of({"", 200, "", true}), "no answer within 0.3 s; raise --timeout"));
+}
+
+TEST_CASE("A document that the server cannot stand keeps no other from being graded", "[service][judges]") {
+  const auto tasks = tasks_of({"taboo", "good", "fair", "taboo too"});
+  const std::string much(std::size_t{5} << 20, 'x');
+  for (const Said& said : {Said{"", 400, "{\"error\":{\"message\":\"content filter\"}}"}, Said{"", 413, "{}"},
+                           Said{"", 422, "{}"}, Said{"", 500, "{}"}, Said{"", 200, much}})
+    for (const std::size_t together : {1, 4}) {
+      INFO(said.status << ' ' << together);
+      ChatServer server(
+          [&](const std::string& prompt) { return holds(prompt, "taboo") ? said : honest_model(prompt); });
+      Bench bench;
+      bench.options.documents_per_request = together;
+      for (const bool is_again : {false, true}) {  // the second run asks for them again, and ends as well
+        const auto run = bench.run(server.url(), tasks);
+        if (run.has_error()) FAIL(run.error().text);
+        CHECK(run->grades.at(0) == Grades{std::nullopt, 3, 1, std::nullopt});
+        CHECK(run->refused == 2);
+        CHECK(run->asked_again == 2);
+        CHECK(run->left == 0);
+        CHECK(run->known == (is_again ? 2 : 0));
+        if (said.status == 400) CHECK(holds(run->refused_answer, "HTTP 400: content filter"));
+      }
+    }
+}
+
+TEST_CASE("A run in which nothing gets through ends and says why", "[service][judges]") {
+  std::vector<std::string> texts;
+  for (int i = 0; i < 30; ++i) texts.push_back("good " + std::to_string(i));
+  ChatServer strict([](const std::string&) {
+    return Said{"", 400, "{\"error\":{\"message\":\"no model m\"}}"};
+  });
+  Bench bench;
+  const auto refused = bench.run(strict.url(), tasks_of(texts));
+  REQUIRE(refused.has_error());
+  CHECK(holds(refused.error().text,
+              "HTTP 400: no model m; is this OpenAI's chat interface, and --model a model"));
+  CHECK(strict.prompts().size() == 10);
+  int asked = 0;
+  ChatServer dying([&](const std::string& prompt) {
+    return ++asked < 5 ? honest_model(prompt) : Said{"", 502, "{}"};
+  });
+  const auto died = bench.run(dying.url(), tasks_of(texts));
+  REQUIRE(died.has_error());
+  CHECK(holds(died.error().text,
+              "HTTP 502 (4 times); what was answered is kept, so run the same command again"));
+  CHECK(dying.prompts().size() == 44);
+  ChatServer right(honest_model);
+  CHECK(bench.run(right.url(), tasks_of(texts))->known == 4);
+}
+
+TEST_CASE("A server that limits requests per minute is waited for", "[service][judges]") {
+  int asked = 0;
+  ChatServer server([&](const std::string& prompt) {
+    return ++asked < 7 ? Said{"", 429, "{}"} : honest_model(prompt);
+  });
+  Bench bench;
+  CHECK(bench.run(server.url(), tasks_of({"good"}))->graded == 1);
+  Duration waited{};
+  for (const Duration pause : bench.pauses) waited += pause;
+  CHECK(waited == std::chrono::seconds(63));
+}
+
+TEST_CASE("A server that knows other parameters is asked with those", "[service][judges]") {
+  const auto refusal = [](const std::string& parameter) {
+    return Said{"", 400, "{\"error\":{\"message\":\"unsupported\",\"param\":\"" + parameter + "\"}}"};
+  };
+  int asked = 0;
+  ChatServer picky([&](const std::string& prompt) {
+    ++asked;
+    return asked == 1 ? refusal("max_tokens") : asked == 2 ? refusal("temperature") : honest_model(prompt);
+  });
+  Bench bench;
+  CHECK(bench.run(picky.url(), tasks_of({"good", "fair"}))->graded == 2);
+  CHECK(picky.requests().size() == 4);
+  const auto body = parse_json(picky.requests().back().body, "body").value().as_object();
+  CHECK(body.contains("max_completion_tokens"));
+  CHECK_FALSE(body.contains("max_tokens"));
+  CHECK_FALSE(body.contains("temperature"));
 }
 
 TEST_CASE("A pause learns that another request has ended the run", "[service][judges]") {
@@ -382,6 +461,13 @@ TEST_CASE("An interrupted run ends cleanly and keeps what was answered", "[servi
 
 TEST_CASE("The key is sent as a bearer token and addresses are completed", "[service][judges]") {
   ChatServer server(honest_model);
+  for (const std::string end : {"/openai/x/chat/completions?api-version=1", "/openai/x?api-version=1"}) {
+    Bench bench;
+    bench.run(server.url() + end, tasks_of({"good"})).value();
+    const std::string path = end.find("chat") == std::string::npos ? "/openai/x/v1" : "/openai/x";
+    CHECK(server.requests().back().path == path + "/chat/completions");
+    CHECK(server.requests().back().parameter("api-version") == "1");
+  }
   for (const std::string end : {"", "/", "/v1", "/v1/", "/v1/chat/completions"}) {
     Bench bench;
     bench.model.key = "secret-key";
@@ -390,6 +476,26 @@ TEST_CASE("The key is sent as a bearer token and addresses are completed", "[ser
     CHECK(server.requests().back().header("Authorization") == "Bearer secret-key");
     CHECK_FALSE(holds(read_text(bench.folder.path("answers.jsonl"), 100000).value(), "secret-key"));
   }
+}
+
+TEST_CASE("A budget below one request says how much one may need", "[service][judges]") {
+  ChatServer server(honest_model);
+  Bench bench;
+  bench.options.budget.tokens = 100;
+  const auto run = bench.run(server.url(), tasks_of({"good"}));
+  CHECK(run->left == 1);
+  CHECK(run->requests == 0);
+  CHECK(holds(run->ended_by, "the budget of 100 tokens is too small for one request, which may need "));
+}
+
+TEST_CASE("A file that is none of answers is not written to", "[service][judges]") {
+  ChatServer server(honest_model);
+  Bench bench;
+  bench.folder.write("answers.jsonl", "my notes\n");
+  const auto run = bench.run(server.url(), tasks_of({"good"}));
+  REQUIRE(run.has_error());
+  CHECK(holds(run.error().text, "answers.jsonl:1"));
+  CHECK(read_text(bench.folder.path("answers.jsonl"), 1000).value() == "my notes\n");
 }
 
 TEST_CASE("A budget of tokens is spent to the last one", "[service][judges]") {

@@ -153,6 +153,8 @@ TEST_CASE("Grades sent through the API update the queue and the progress and the
 TEST_CASE("Judgments are exported as qrels and JSON lines and imported unchanged", "[service][judging]") {
   TestServer server(TestServer::default_answer, judging_config());
   grade(server, "ann", {{"a.example", 4}, {"b.example", 1}});
+  CHECK(status_in(server.post(kPath + "?judge=model:good", "text/plain", "tea 0 a.example/ 1\n",
+                              bearer("ann"))) == 400);
   const std::string qrels = body_in(server.get(kPath + "?format=qrels", bearer("ann")));
   CHECK(qrels == "ada 0 a.example 4\nada 0 b.example 1\n");
   const std::string lines = body_in(server.get(kPath + "?format=jsonl", bearer("ann")));
