@@ -66,17 +66,16 @@ PromotionReport report_of_gain(const JudgedGain& gain, const PromotionRules& rul
   report.queries = gain.queries;
   report.champion = gain.before;
   report.challenger = gain.after;
-  report.is_better = gain.queries >= 2 && gain.after >= gain.before - gain.error;
+  report.is_better = gain.queries >= 2 && gain.after >= gain.before;
   report.reason = gain_text(gain);
   if (gain.queries < 2) return report;
-  report.reason += fmt::format(
-      "; the new order {} because it {} the other by more than the standard error of {:.2f} (a test follows "
-      "{})",
-      report.is_better ? "is used" : "is not used", report.is_better ? "is not below" : "is below",
-      gain.error,
-      held_out >= rules.fewest_queries
-          ? "with the next training, which leaves out the held-out queries"
-          : fmt::format("once {} held-out queries are judged", rules.fewest_queries));
+  report.reason +=
+      fmt::format("; the new order {} because it {} the other, standard error {:.2f} (a test follows {})",
+                  report.is_better ? "is used" : "is not used",
+                  report.is_better ? "is not below" : "is below", gain.error,
+                  held_out >= rules.fewest_queries
+                      ? "with the next training, which leaves out the held-out queries"
+                      : fmt::format("once {} held-out queries are judged", rules.fewest_queries));
   return report;
 }
 
@@ -250,6 +249,7 @@ Result<RetrainOutcome> retrain(Store& store, ModelVersions& versions, const Retr
     return outcome;
   }
   TRY_VOID(trained);
+  fusion::note_judge(outcome.report.judge(training.judges), trained->model.training);
   TRY_VOID(fusion::calibrate_if_possible(request, *learner, *trained));
   if (options.choice) TRY_VOID(fusion::choose_lists(request, *learner, *options.choice, *trained));
   if (is_early) {

@@ -89,8 +89,9 @@ std::string no_challenger(std::string_view domain);
 
 /// Compares the challenger with the champion, and makes it the champion if it may be and promotion is not
 /// paused by a revert. With enough judgments of held-out base queries, it must be better by a test on them,
-/// unless it was trained on them. Else it must not be below the order that it replaces by more than one
-/// standard error of its cross-validation.
+/// unless it was trained on them. Else it must not be below the order that it replaces by its
+/// cross-validation: judged queries show their judgments anyhow, so that a model which orders others worse
+/// brings nothing.
 ///
 /// in:     is_automatic - if false, it only measures and counts no test
 /// errors: usage if there is no challenger

@@ -12,6 +12,7 @@
 #include "fusion/data/feature_matrix.h"
 #include "fusion/data/features.h"
 #include "fusion/data/training_set.h"
+#include "fusion/training/learned_from.h"
 #include "service/learning/click_pairs.h"
 #include "service/learning/judge_grades.h"
 #include "service/learning/judgment_transfer.h"
@@ -83,6 +84,10 @@ struct StoreTrainingReport {
   }
   /// That the store has no judgment of the model, and of which it has some; empty if it has.
   std::string unknown_model() const;
+  /// The language model whose judgments were learned from.
+  fusion::LearnedJudge judge(const JudgeChoice& choice) const {
+    return {model, choice.is_only ? 1.0 : choice.weight, choice.is_only, choice.is_calibrated, model_queries};
+  }
   /// The sentence for a domain without feedback.
   std::string too_little(const std::string& domain) const;
   /// All of it in one sentence.
