@@ -96,7 +96,7 @@ Result<std::string> run(const Experiment& experiment, const ExperimentOptions& o
   std::string text = report.text;
   JsonArray claims;
   std::vector<std::string> sentences;
-  if (!report.claims.empty()) text += "The paper's claims\n";
+  if (!report.claims.empty()) text += "Claims\n";
   for (const Claim& claim : report.claims) {
     sentences.push_back(fmt::format("{}: {} ({})", claim.verdict, claim.text, claim.evidence));
     text += "- " + sentences.back() + "\n";
