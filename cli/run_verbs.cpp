@@ -24,6 +24,7 @@
 #include "fusion/training/auto_learner.h"
 #include "fusion/training/calibration.h"
 #include "fusion/training/certainty.h"
+#include "fusion/training/learned_from.h"
 #include "fusion/training/registry.h"
 #include "fusion/unsupervised/fuse_runs.h"
 #include "fusion/unsupervised/supervised_fusion.h"
@@ -278,6 +279,8 @@ Result<void> run_show(const std::string& path) {
   std::cout << "learner   " << model.learner << "\nfeatures  " << model.features.size() << '\n';
   if (const std::string choice = fusion::brief_choice_text(model.training); !choice.empty())
     std::cout << "auto chose " << choice << '\n';
+  if (const std::string also = fusion::learned_from_text(model.training); !also.empty())
+    std::cout << "also learned from " << also << '\n';
   for (const auto& [key, value] : model.training)
     if (key != "auto" && key != "certainty" && key != "calibration")
       std::cout << key << "  " << to_text(value) << '\n';

@@ -100,7 +100,8 @@ bool has_option(const Learner& learner, const std::string& name) {
 /// The default learner if it has all options that were given, else the first that has them all.
 const Learner* default_learner(const LearnerChoice& choice) {
   const auto has_all = [&](const Learner& learner) {
-    return std::all_of(choice.options.begin(), choice.options.end(),
+    return (!choice.must_start_from || learner.can.start_from) &&
+           std::all_of(choice.options.begin(), choice.options.end(),
                        [&](const auto& option) { return has_option(learner, option.first); });
   };
   const Learner* learner = fusion::find_learner(fusion::kDefaultLearner, choice.table);

@@ -30,13 +30,15 @@ struct LearnerChoice {
   fusion::Learners table;  ///< the program's
   std::string learner;     ///< empty: default_learner() chooses
   std::map<std::string, std::string> options;
+  bool must_start_from = false;  ///< only learners that can start from models of other domains
 };
 
 /// Adds --learner and every option of every learner, each once; the help names the learners that have it.
 void add_learner_options(CLI::App& verb, LearnerChoice& choice);
 
 /// The learner that is named. If none is named, it is the default learner; but if options are given that the
-/// default does not have, it is the first learner in the table that has them all, RankBoost for most.
+/// default does not have, it is the first learner in the table that has them all (and can start from models,
+/// if it must), RankBoost for most.
 ///
 /// errors: usage for an unknown learner, or an option that the chosen learner does not have
 Result<const fusion::Learner*> chosen_learner(const LearnerChoice& choice);

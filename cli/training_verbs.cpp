@@ -23,6 +23,7 @@
 #include "fusion/model/prior.h"
 #include "fusion/training/calibration.h"
 #include "fusion/training/certainty.h"
+#include "fusion/training/learned_from.h"
 #include "fusion/training/registry.h"
 #include "service/learning/judge_grades.h"
 #include "service/learning/judgment_transfer.h"
@@ -84,7 +85,13 @@ Result<service::StoreTrainingOptions> store_options(const TrainArguments& argume
   return options;
 }
 
-Result<fusion::TrainingSet> read_store(const TrainArguments& arguments, const fusion::TrainingInput& input) {
+/// A set from a store, and the language model whose judgments are in it.
+struct StoreData {
+  fusion::TrainingSet set;
+  fusion::LearnedJudge judge;
+};
+
+Result<StoreData> read_store(const TrainArguments& arguments, const fusion::TrainingInput& input) {
   TRY_VOID(check_store_options(arguments, input));
   TRY(auto store, service::open_store(arguments.store, service::StoreMode::read));
   TRY(service::StoreTrainingOptions options, store_options(arguments, input));
@@ -101,7 +108,7 @@ Result<fusion::TrainingSet> read_store(const TrainArguments& arguments, const fu
   if (report.is_model_unknown || !report.has_feedback())
     return fail(Code::bad_data, report.too_little(options.domain));
   std::cerr << report.text() << '\n';
-  return set;
+  return StoreData{std::move(set), report.judge(options.judges)};
 }
 
 bool is_same_store(const std::string& one, const std::string& other) {
@@ -327,17 +334,22 @@ struct TrainingData {
   fusion::TrainingSet set;
   fusion::TrainingInputReport report;
   std::optional<fusion::TrainingSet> validation;
+  fusion::LearnedJudge judge;
 };
 
 Result<TrainingData> read_data(const TrainArguments& arguments, const fusion::TrainingInput& input) {
   fusion::TrainingInputReport report;
-  TRY(auto set,
-      arguments.store.empty() ? fusion::read_training_set(input, &report) : read_store(arguments, input));
+  StoreData read;
+  if (arguments.store.empty()) {
+    TRY(read.set, fusion::read_training_set(input, &report));
+  } else {
+    TRY(read, read_store(arguments, input));
+  }
   std::int64_t counts[] = {static_cast<std::int64_t>(report.judged_queries),
                            static_cast<std::int64_t>(report.unretrieved_queries)};
   fusion::sum_over_processes(input.communicator, counts);
   report = {static_cast<std::size_t>(counts[0]), static_cast<std::size_t>(counts[1])};
-  TrainingData data{std::move(set), report, {}};
+  TrainingData data{std::move(read.set), report, {}, std::move(read.judge)};
   if (arguments.validate.empty()) return data;
   TRY(data.validation, read_validation(arguments, input, data.set.matrix.features()));
   if (!input.runs.empty()) TRY_VOID(check_other_queries(data.set, *data.validation));
@@ -395,6 +407,7 @@ Result<void> add_list_choice(const fusion::ListChoiceOptions& options, const fus
 }
 
 Result<void> train_in_processes(TrainArguments arguments, fusion::Communicator* communicator) {
+  arguments.learner.must_start_from = !arguments.start_from.empty();
   TRY(const auto learner, chosen_learner(arguments.learner));
   TRY_VOID(take_rrf_k(*learner, arguments));
   TRY_VOID(check_outputs(arguments));
@@ -424,6 +437,7 @@ Result<void> train_in_processes(TrainArguments arguments, fusion::Communicator* 
   request.trace.is_wanted = !arguments.trace.empty();
   request.trace.first_feature_number = input.runs.empty() && arguments.store.empty() ? 1 : 0;
   TRY(auto result, learner->train(request));
+  fusion::note_judge(data.judge, result.model.training);
   if (arguments.wants_certainty) TRY_VOID(add_certainty(arguments, *learner, data.set, threads, result));
   TRY_VOID(add_calibration(arguments, *learner, request, result));
   if (arguments.choice) TRY_VOID(add_list_choice(*arguments.choice, *learner, request, result));

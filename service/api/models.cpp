@@ -3,6 +3,8 @@
 #include <utility>
 
 #include "core/json.h"
+#include "fusion/training/auto_learner.h"
+#include "fusion/training/learned_from.h"
 #include "service/api/handlers.h"
 #include "service/config/reloader.h"
 #include "service/http/message.h"
@@ -96,6 +98,26 @@ JsonObject report_json(const PromotionReport& report) {
           {"reason", report.reason}};
 }
 
+/// What the model that serves was learned from, and what the domain's next one can start from. Other domains
+/// are named as far as the key may use them.
+void add_origins(const Exchange& exchange, const LoadedDomain& domain, JsonObject& out) {
+  if (domain.model && !domain.is_model_prior) {
+    if (auto choice = fusion::brief_choice(domain.model->training); !choice.empty())
+      out["auto"] = std::move(choice);
+    if (auto from = fusion::learned_from(domain.model->training); !from.empty())
+      out["learned_from"] = std::move(from);
+  }
+  if (domain.prior == nullptr) return;
+  JsonObject record = fusion::prior_record(*domain.prior);
+  record["count"] = domain.prior->sources.size();
+  JsonArray named;
+  for (const LoadedDomain* known : exchange.domains())
+    if (std::ranges::find(domain.prior->sources, known->domain.name) != domain.prior->sources.end())
+      named.emplace_back(known->domain.name);
+  record["models"] = std::move(named);
+  out["other_domains"] = std::move(record);
+}
+
 }  // namespace
 
 Answered handle_get_models(Records& records, const Exchange& exchange) {
@@ -107,8 +129,7 @@ Answered handle_get_models(Records& records, const Exchange& exchange) {
     if (exchange.snapshot->config.learning.has_online_reranker)
       entry["online_examples"] =
           records.online_rerankers->steps(exchange.snapshot->domains.at(domain.domain));
-    if (const auto& prior = exchange.snapshot->domains.at(domain.domain).prior)
-      entry["other_domains"] = fusion::prior_record(*prior);
+    add_origins(exchange, exchange.snapshot->domains.at(domain.domain), entry);
     if (domain.score) entry["interleaving"] = interleaving_json(*domain.score);
     if (!domain.story.decision.empty()) entry["decision"] = domain.story.decision;
     if (domain.state.gain) entry["gain"] = story_json(*domain.state.gain, domain.story);

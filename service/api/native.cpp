@@ -17,7 +17,6 @@
 #include "service/learning/feedback.h"
 #include "service/learning/records.h"
 #include "service/search/list_fusion.h"
-#include "service/search/list_selection.h"
 #include "service/search/reasons.h"
 #include "service/search/relevance_cut.h"
 #include "service/search/search_requests.h"
@@ -37,13 +36,6 @@ JsonArray texts_json(const std::vector<std::string>& texts) {
 JsonArray folded_json(const std::vector<FoldedHit>& hits) {
   JsonArray out;
   for (const Hit& hit : hits) out.push_back(JsonObject{{"url", hit.url}, {"title", hit.title}});
-  return out;
-}
-
-JsonArray not_asked_json(const SearchAnswer& answer) {
-  JsonArray out;
-  for (const NotAsked& each : answer.not_asked)
-    out.push_back(JsonObject{{"feature", each.feature}, {"engine", each.engine}, {"why", name_of(each.why)}});
   return out;
 }
 

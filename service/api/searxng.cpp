@@ -211,6 +211,7 @@ std::string searxng_json(const Snapshot& snapshot, const SearchAnswer& answer, c
   out.close_array();
   JsonObject fusion = fusion_json(answer);
   add_relevance_cut(answer, fusion);
+  if (!answer.not_asked.empty()) fusion["not_asked"] = not_asked_json(answer);
   if (!shown.search_id.empty()) fusion["search_id"] = shown.search_id;
   out.key("fusion").json(fusion);
   out.close_object();

@@ -163,19 +163,19 @@ void add_priors(Snapshot& snapshot) {
   for (auto& [name, domain] : snapshot.domains) {
     std::vector<fusion::PriorSource> sources;
     for (const auto& [other, loaded] : snapshot.domains)
-      if (other != name && loaded.model && loaded.model->ranker->sum() != nullptr)
-        sources.push_back({other, &*loaded.model});
-    for (const auto& [other, loaded] : snapshot.domains) {
-      if (other == name || domain.domain.templates.empty() || !asks_lists_of(loaded, domain)) continue;
-      domain.same_lists.push_back(other);
-      if (loaded.model && loaded.model->ranker->sum() == nullptr) domain.no_sums.push_back(other);
-    }
-    if (auto prior = fusion::prior_of(sources, features_of(domain.domain)))
-      domain.prior = std::make_shared<const fusion::Prior>(std::move(*prior));
+      if (other != name && loaded.model) sources.push_back({other, &*loaded.model});
+    for (const auto& [other, loaded] : snapshot.domains)
+      if (other != name && !domain.domain.templates.empty() && asks_lists_of(loaded, domain))
+        domain.same_lists.push_back(other);
+    const auto features = features_of(domain.domain);
+    auto prior = fusion::prior_of(sources, features);
+    if (!prior) continue;
+    domain.prior_model = std::make_shared<const fusion::Model>(fusion::model_of(*prior, features));
+    domain.prior = std::make_shared<const fusion::Prior>(std::move(*prior));
   }
   for (auto& [name, domain] : snapshot.domains) {
-    if (domain.model || domain.prior == nullptr) continue;
-    domain.model = fusion::model_of(*domain.prior, features_of(domain.domain));
+    if (domain.model || domain.prior_model == nullptr) continue;
+    domain.model = *domain.prior_model;
     domain.model_digest = sha256_hex(fusion::model_text(*domain.model));
     domain.is_model_prior = true;
   }
@@ -207,6 +207,11 @@ void check_all_engines(const Snapshot& snapshot, Mistakes& mistakes) {
 
 bool EngineTraits::finds_pictures() const {
   return std::find(categories.begin(), categories.end(), "images") != categories.end();
+}
+
+std::string LoadedDomain::learned_elsewhere() const {
+  const std::size_t count = prior == nullptr ? 0 : prior->sources.size();
+  return count == 1 ? "what another domain learned" : fmt::format("what {} other domains learned", count);
 }
 
 std::shared_ptr<const Snapshot> PlainTwin::of(const Snapshot& snapshot) const {

@@ -106,10 +106,10 @@ struct LoadedDomain {
   std::string model_digest;
   /// What the models of the other domains say about this domain's lists; null if nothing.
   std::shared_ptr<const fusion::Prior> prior = {};
+  /// The same as a model, which serves the domain while it has none of its own; null without `prior`.
+  std::shared_ptr<const fusion::Model> prior_model = {};
   /// Names of the other domains that ask all its lists, if it may learn from them.
   std::vector<std::string> same_lists = {};
-  /// Those of them whose models, such as trees, are no sum over lists, so that no prior is made of them.
-  std::vector<std::string> no_sums = {};
   bool is_model_prior = false;             ///< `model` is made of `prior`, because there is none of its own
   bool is_model_left_out = false;          ///< the domain has a model, but this search asked for RRF
   std::optional<Challenger> challenger;    ///< loaded only while searches are interleaved
@@ -124,6 +124,8 @@ struct LoadedDomain {
   bool asks_one_index = false;
   std::uint64_t generation = 0;  ///< of its snapshot
 
+  /// "what 2 other domains learned", if it has a prior: a caller may not know which domains there are.
+  std::string learned_elsewhere() const;
   /// The version of the model that orders its results, as stored searches name it; empty for RRF.
   std::string served_version() const { return model ? model_digest.substr(0, 12) : std::string(); }
 };

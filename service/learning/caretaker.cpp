@@ -38,7 +38,7 @@ bool may_pass(const Error& error) {
 PromotionRules promotion_rules(const LoadedDomain& domain) {
   PromotionRules rules;
   rules.without_champion.rrf_k = domain.domain.rrf_k;
-  if (domain.is_model_prior) rules.without_champion.model = &*domain.model;
+  rules.without_champion.model = domain.prior_model.get();
   return rules;
 }
 

@@ -14,6 +14,7 @@
 #include "core/digest.h"
 #include "core/encoding.h"
 #include "core/languages.h"
+#include "fusion/training/learned_from.h"
 #include "service/http/head.h"
 #include "service/http/message.h"
 #include "service/pages/texts.h"
@@ -294,11 +295,11 @@ void add_story(const LearningStory& story, View& page) {
 }
 
 std::string fused_by(const LoadedDomain& domain) {
-  if (domain.is_model_prior)
-    return fmt::format("what {} learned, since it has no model of its own",
-                       fmt::join(domain.prior->sources, ", "));
-  return domain.model ? domain.model->learner + " (model " + domain.served_version() + ")"
-                      : "RRF (reciprocal rank fusion), since no model is trained yet";
+  if (domain.is_model_prior) return domain.learned_elsewhere() + ", since it has no model of its own";
+  if (!domain.model) return "RRF (reciprocal rank fusion), since no model is trained yet";
+  const std::string also = fusion::learned_from_text(domain.model->training);
+  return fmt::format("{} (model {}){}{}", domain.model->learner, domain.served_version(),
+                     also.empty() ? "" : ", which also learned from ", also);
 }
 
 std::string home_page(const Exchange& exchange, const LoadedDomain* domain) {

@@ -10,6 +10,7 @@
 #include "core/languages.h"
 #include "core/text.h"
 #include "core/url.h"
+#include "fusion/training/learned_from.h"
 #include "service/base/addresses.h"
 #include "service/pages/result_filters.h"
 #include "service/pages/result_lists.h"
@@ -209,7 +210,11 @@ std::string how_found(const LoadedDomain& domain, const SearchAnswer& answer, co
                                fmt::arg("lists", group.names));
   if (answer.left_out > 0) out += ' ' + texts.counted("how_left_out", answer.left_out);
   if (!domain.model && !domain.is_model_left_out) return out + ' ' + std::string(texts.raw("how_untrained"));
-  if (!fusion.notice.empty()) out += ' ' + texts.say("how_notice", fmt::arg("notice", fusion.notice));
+  std::string notice = fusion.notice;
+  if (notice.empty() && domain.model)
+    if (const std::string also = fusion::learned_from_text(domain.model->training); !also.empty())
+      notice = "the model also learned from " + also;
+  if (!notice.empty()) out += ' ' + texts.say("how_notice", fmt::arg("notice", notice));
   return out;
 }
 

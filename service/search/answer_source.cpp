@@ -76,10 +76,7 @@ Result<SharedAnswer> AnswerSource::window(const SearchPlan& plan, int windows,
   if (was_cached) return answer;
   telemetry_.metrics.stage("fetch", answer->fetch_seconds);
   telemetry_.metrics.stage("fuse", answer->fuse_seconds);
-  const LoadedEngines& engines = plan.prepared.snapshot.engines;
-  note_lists(answer->lists, engines);
-  for (const NotAsked& each : answer->not_asked)
-    telemetry_.metrics.saved(each.engine, name_of(each.why), price_of(engines, each.engine));
+  note_lists(answer->lists, plan.prepared.snapshot.engines);
   return answer;
 }
 
@@ -101,6 +98,10 @@ Result<SearchAnswer> AnswerSource::from_engines(const SearchPlan& plan, int wind
   if (windows <= 1) {
     SearchAnswer answer = search_prepared(plan.prepared, clock_, on_partial);
     judge_lists(plan, answer);
+    // once per search: further windows ask the same lists
+    const LoadedEngines& engines = plan.prepared.snapshot.engines;
+    for (const NotAsked& each : answer.not_asked)
+      telemetry_.metrics.saved(each.engine, name_of(each.why), price_of(engines, each.engine));
     return answer;
   }
   bool was_cached = false;

@@ -14,6 +14,7 @@
 #include "fusion/data/features.h"
 #include "fusion/model/fuse.h"
 #include "fusion/training/auto_learner.h"
+#include "fusion/training/learned_from.h"
 #include "service/search/search_answer.h"
 #include "service/search/typed_conditions.h"
 
@@ -246,11 +247,11 @@ void note_method(const LoadedDomain& domain, FusionNote& note) {
     note.model = domain.domain.name;
     note.version = domain.served_version();
     note.choice = fusion::brief_choice(domain.model->training);
+    note.learned_from = fusion::learned_from(domain.model->training);
     if (domain.is_model_prior)
       note.notice = fmt::format(
-          "domain {} has learned nothing yet; results are fused by what {} learned about "
-          "the same lists and engines",
-          domain.domain.name, fmt::join(domain.prior->sources, ", "));
+          "domain {} has learned nothing yet; results are fused by {} about the same lists and engines",
+          domain.domain.name, domain.learned_elsewhere());
     return;
   }
   note.method = "rrf";
@@ -258,9 +259,6 @@ void note_method(const LoadedDomain& domain, FusionNote& note) {
   if (domain.is_model_left_out) return;
   note.notice = "domain " + domain.domain.name +
                 " has no trained model; results are fused by reciprocal rank fusion (RRF)";
-  if (!domain.no_sums.empty())
-    note.notice += fmt::format("; what {} learned is no sum over lists, so it cannot be used here",
-                               fmt::join(domain.no_sums, ", "));
 }
 
 }  // namespace

@@ -6,6 +6,7 @@
 #include <set>
 
 #include "service/search/list_fusion.h"
+#include "service/search/list_selection.h"
 
 namespace metafuse::service {
 namespace {
@@ -95,10 +96,18 @@ JsonObject fusion_json(const SearchAnswer& answer) {
   if (!answer.fusion.templates.empty()) out["templates"] = answer.fusion.templates;
   out["notice"] = answer.fusion.notice.empty() ? Json(nullptr) : Json(answer.fusion.notice);
   if (!answer.fusion.choice.empty()) out["auto"] = answer.fusion.choice;
+  if (!answer.fusion.learned_from.empty()) out["learned_from"] = answer.fusion.learned_from;
   if (answer.fusion.online_steps > 0)
     out["online"] = JsonObject{{"method", "oap-bpm"}, {"examples", answer.fusion.online_steps}};
   if (!answer.fusion.challenger.empty()) out["interleaved_with"] = answer.fusion.challenger;
   out["features"] = std::move(features);
+  return out;
+}
+
+JsonArray not_asked_json(const SearchAnswer& answer) {
+  JsonArray out;
+  for (const NotAsked& each : answer.not_asked)
+    out.push_back(JsonObject{{"feature", each.feature}, {"engine", each.engine}, {"why", name_of(each.why)}});
   return out;
 }
 

@@ -49,9 +49,12 @@ std::string weight_text(const Reason& reason);
 std::string short_number(double value);
 
 /// How the answer was fused: {"method","model","version","notice","features":[...]}; with "auto" if that
-/// learner chose the model, "online" if an online reranker ordered the results, and "interleaved_with" if the
-/// order was drafted from two models' orders.
+/// learner chose the model, "learned_from" if its file says, "online" if an online reranker ordered the
+/// results, and "interleaved_with" if the order was drafted from two models' orders.
 JsonObject fusion_json(const SearchAnswer& answer);
+
+/// The lists that were not asked for: [{"feature","engine","why"}].
+JsonArray not_asked_json(const SearchAnswer& answer);
 
 /// "pinned", "added", or "".
 std::string_view name_of(Decided decided);

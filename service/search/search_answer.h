@@ -68,7 +68,8 @@ struct FusionNote {
   std::string challenger;          ///< version with which the results are interleaved, empty for none
   std::uint64_t online_steps = 0;  ///< examples that the online reranker learned from; 0 if none ordered
   std::string notice;              ///< notice for the user: why no model was used
-  JsonObject choice;  ///< the candidates from which `auto` chose the model; empty for other models
+  JsonObject choice;        ///< the candidates from which `auto` chose the model; empty for other models
+  JsonObject learned_from;  ///< fusion::learned_from() of the model
 };
 
 /// Why a list of a domain with `select` was not asked for: the first lists settled the top, the search's time

@@ -4,6 +4,7 @@
 #include <sqlite3.h>
 
 #include "core/text_file.h"
+#include "service/learning/caretaker.h"
 #include "service/learning/store_training.h"
 #include "tests/service/learning/learning_server.h"
 
@@ -26,6 +27,22 @@ constexpr const char* kByRankBoost = R"({"learner":"rankboost"})";
 
 bool is_c_above_a(const std::string& hosts) {
   return hosts.find('c') < hosts.find('a');
+}
+
+/// Trains a model and makes it the domain's champion.
+void activate_trained(TestServer& server, const std::string& learner, const std::string& domain = "pages") {
+  const std::string models = "/v1/models/" + domain;
+  const JsonObject trained = body_of(send(server, models + "/retrain", learner));
+  const std::string version(trained.at("version").as_string());
+  REQUIRE(status_in(send(server, models + "/activate", R"({"version":")" + version + "\"}")) == 200);
+}
+
+/// Adds a domain with the same lists as "pages".
+void add_manuals(TestServer& server) {
+  std::string templates = kTwoTemplates;
+  templates.replace(templates.find("domain: pages"), 13, "domain: manuals");
+  server.folder().write("templates/manuals.yaml", templates);
+  REQUIRE(server.app().reloader().reload().has_value());
 }
 
 }  // namespace
@@ -67,27 +84,26 @@ TEST_CASE("A new domain is served by what other domains learned from its first s
           "[service][models]") {
   TestServer server(TestServer::default_answer, learning_config());
   judge_names(server, 0, 12);
-  const JsonObject trained = body_of(send(server, "/v1/models/pages/retrain", kByRankBoost));
-  const std::string version(trained.at("version").as_string());
-  REQUIRE(status_in(send(server, "/v1/models/pages/activate", R"({"version":")" + version + "\"}")) == 200);
+  activate_trained(server, kByRankBoost);
   const std::string learned = order(server, "new");
   REQUIRE(is_c_above_a(learned));
-  std::string templates = kTwoTemplates;
-  templates.replace(templates.find("domain: pages"), 13, "domain: manuals");
-  server.folder().write("templates/manuals.yaml", templates);
-  REQUIRE(server.app().reloader().reload().has_value());
+  add_manuals(server);
   CHECK(order(server, "new&domain=manuals") == learned);
   const JsonObject answer = body_of(server.get("/search?format=json&domain=manuals&q=new"));
   const JsonObject& fusion = answer.at("fusion").as_object();
   CHECK(fusion.at("method") == "other-domains");
-  CHECK(std::string(fusion.at("notice").as_string()).find("what pages learned") != std::string::npos);
+  CHECK(std::string(fusion.at("notice").as_string()).find("what another domain learned") !=
+        std::string::npos);
+  CHECK(fusion.at("learned_from") == parse_json(R"({"other_domains":{"start":1}})", "expected").value());
   const JsonObject all = body_of(server.get("/v1/models", kAdmin));
   for (const Json& models : all.at("models").as_array())
     if (models.at("name") == "manuals") {
       CHECK(models.at("champion").is_null());
       CHECK(models.at("other_domains").at("lists_by_name") == Json(3));
+      CHECK(models.at("other_domains").at("models") == Json(JsonArray{"pages"}));
+      CHECK(models.at("other_domains").at("count") == Json(1));
     }
-  CHECK(server.get("/models").find("what pages learned") != std::string::npos);
+  CHECK(server.get("/models").find("what another domain learned") != std::string::npos);
 
   // RRF on request, and everywhere if the configuration wants no other domains.
   CHECK(order(server, "new&domain=manuals&fusion=rrf") == "badc");
@@ -97,34 +113,54 @@ TEST_CASE("A new domain is served by what other domains learned from its first s
   CHECK(order(server, "new&domain=manuals") == "badc");
 }
 
-TEST_CASE("A new domain says which other domain's model cannot be used for it", "[service][models]") {
+TEST_CASE("A new domain is served by what other domains learned, whatever the form of their models",
+          "[service][models]") {
   TestServer server(TestServer::default_answer, learning_config());
   judge_names(server, 0, 12);
-  const JsonObject trained =
-      body_of(send(server, "/v1/models/pages/retrain", R"({"learner":"monotone-trees"})"));
-  const std::string version(trained.at("version").as_string());
-  REQUIRE(status_in(send(server, "/v1/models/pages/activate", R"({"version":")" + version + "\"}")) == 200);
-  std::string templates = kTwoTemplates;
-  templates.replace(templates.find("domain: pages"), 13, "domain: manuals");
-  server.folder().write("templates/manuals.yaml", templates);
-  REQUIRE(server.app().reloader().reload().has_value());
+  activate_trained(server, R"({"learner":"monotone-trees"})");
+  add_manuals(server);
   const JsonObject answer = body_of(server.get("/search?format=json&domain=manuals&q=new"));
-  const JsonObject& fusion = answer.at("fusion").as_object();
-  CHECK(fusion.at("method") == "rrf");
-  CHECK(std::string(fusion.at("notice").as_string()).find("what pages learned is no sum over lists") !=
-        std::string::npos);
+  CHECK(answer.at("fusion").at("method") == Json("other-domains"));
+  CHECK(is_c_above_a(order(server, "new&domain=manuals")));
+}
+
+TEST_CASE("A key that may use some domains is not told the names of the others", "[service][models]") {
+  TestServer server(TestServer::default_answer,
+                    learning_config("  - {name: lim, sha256: " + sha256_hex("lim-key") +
+                                    ", roles: [admin, search], domains: [manuals]}\n"));
+  judge_names(server, 0, 12);
+  activate_trained(server, kByRankBoost);
+  add_manuals(server);
+  const std::string limited = "Authorization: Bearer lim-key\r\n";
+  for (const char* target : {"/v1/models", "/search?format=json&domain=manuals&q=new"}) {
+    const std::string answer = body_in(server.get(target, limited));
+    INFO(answer);
+    CHECK(answer.find("other_domains") != std::string::npos);
+    CHECK(answer.find("pages") == std::string::npos);
+  }
+}
+
+TEST_CASE("A second training is compared with what other domains learned, too", "[service][models]") {
+  TestServer server(TestServer::default_answer, learning_config());
+  judge_names(server, 0, 12);
+  activate_trained(server, kByRankBoost);
+  add_manuals(server);
+  const auto before = [&] {
+    const auto snapshot = server.app().reloader().snapshot();
+    const auto* model = promotion_rules(snapshot->domains.at("manuals")).without_champion.model;
+    return model == nullptr ? "rrf" : model->learner;
+  };
+  CHECK(before() == "other-domains");
+  judge_names(server, 20, 2, "manuals");
+  activate_trained(server, kByRankBoost, "manuals");
+  CHECK(before() == "other-domains");
 }
 
 TEST_CASE("Clicks compare a first challenger with what other domains learned", "[service][models]") {
   TestServer server(TestServer::default_answer, learning_config("learning: {interleave_share: 1}\n"));
   judge_names(server, 0, 12);
-  const JsonObject trained = body_of(send(server, "/v1/models/pages/retrain", kByRankBoost));
-  const std::string version(trained.at("version").as_string());
-  REQUIRE(status_in(send(server, "/v1/models/pages/activate", R"({"version":")" + version + "\"}")) == 200);
-  std::string templates = kTwoTemplates;
-  templates.replace(templates.find("domain: pages"), 13, "domain: manuals");
-  server.folder().write("templates/manuals.yaml", templates);
-  REQUIRE(server.app().reloader().reload().has_value());
+  activate_trained(server, kByRankBoost);
+  add_manuals(server);
   judge_names(server, 20, 2, "manuals");
   REQUIRE(status_in(send(server, "/v1/models/manuals/retrain", kByRankBoost)) == 200);
   REQUIRE(server.app().reloader().reload().has_value());
@@ -145,9 +181,7 @@ TEST_CASE("An interleaved search compares the models without the online reranker
   TestServer server(TestServer::default_answer,
                     learning_config("learning: {interleave_share: 1, online_reranker: true}\n"));
   judge_names(server, 0, 12);
-  const JsonObject trained = body_of(send(server, "/v1/models/pages/retrain", kByRankBoost));
-  const std::string version(trained.at("version").as_string());
-  REQUIRE(status_in(send(server, "/v1/models/pages/activate", R"({"version":")" + version + "\"}")) == 200);
+  activate_trained(server, kByRankBoost);
   judge_names(server, 12, 2);
   CHECK(search_and_click(server, "before").contains("online"));
   REQUIRE(status_in(send(server, "/v1/models/pages/retrain", R"({"learner":"rankboost-blend"})")) == 200);

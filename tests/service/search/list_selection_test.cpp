@@ -283,6 +283,22 @@ TEST_CASE("A request that names the engines of its key does not share the answer
   CHECK(shared_key(domain, named) != shared_key(domain, scoped));
 }
 
+namespace {
+
+const std::string kSelectingTemplates =
+    "version: 1\ndomain: pages\ndepth: 10\nselect: {first: 1, explore: 0}\nslots: {NAME: {required: true}}\n"
+    "templates:\n  - {id: t0, engine: one, query: '{NAME}'}\n  - {id: t1, engine: two, query: '{NAME}'}\n";
+
+/// Its first list settles every search.
+const std::string kSelectingModel =
+    R"({"format":"metafuse-model","version":1,"learner":"rankboost",)"
+    R"("features":[{"name":"t0@one","kind":"rank","depth":10},{"name":"t1@two","kind":"rank","depth":10}],)"
+    R"("unranked":"absent","body":{"weak_rankings":[{"feature":0,"rank":1,"q_default":0,"alpha":2}]},)"
+    R"("choice":{"order":[0,1],"gains":[0.9,0.1],"queries":30,"settled":{"lists":[1],"leads":[1]}},)"
+    R"("training":{}})";
+
+}  // namespace
+
 TEST_CASE("The server says what was not asked, counts what was saved, and charges only what was asked",
           "[service][search][selection]") {
   const auto in_two_requests = [](const ExpandedQuery& query) {
@@ -290,20 +306,11 @@ TEST_CASE("The server says what was not asked, counts what was saved, and charge
     list.requests = 2;
     return list;
   };
-  TestServer server(
-      in_two_requests,
-      "keys: [{name: app, roles: [search, metrics], quota_per_day: 2, sha256: " + sha256_hex("right") +
-          "}]\n",
-      "version: 1\ndomain: pages\ndepth: 10\nselect: {first: 1, explore: 0}\nslots: {NAME: {required: "
-      "true}}\ntemplates:\n  - {id: t0, engine: one, query: '{NAME}'}\n"
-      "  - {id: t1, engine: two, query: '{NAME}'}\n");
-  server.folder().write("models/pages.json",
-                        R"({"format":"metafuse-model","version":1,"learner":"rankboost",)"
-                        R"("features":[{"name":"t0@one","kind":"rank","depth":10},)"
-                        R"({"name":"t1@two","kind":"rank","depth":10}],"unranked":"absent",)"
-                        R"("body":{"weak_rankings":[{"feature":0,"rank":1,"q_default":0,"alpha":2}]},)"
-                        R"("choice":{"order":[0,1],"gains":[0.9,0.1],"queries":30,)"
-                        R"("settled":{"lists":[1],"leads":[1]}},"training":{}})");
+  TestServer server(in_two_requests,
+                    "keys: [{name: app, roles: [search, metrics], quota_per_day: 2, sha256: " +
+                        sha256_hex("right") + "}]\n",
+                    kSelectingTemplates);
+  server.folder().write("models/pages.json", kSelectingModel);
   const auto reloaded = server.app().reloader().reload();
   INFO((reloaded ? "" : reloaded.error().text));
   REQUIRE(reloaded.has_value());
@@ -315,6 +322,8 @@ TEST_CASE("The server says what was not asked, counts what was saved, and charge
   REQUIRE(status_in(found) == 200);
   CHECK(parse_json(body_in(found), "answer").value().at("not_asked") ==
         parse_json(R"([{"feature":"t1@two","engine":"two","why":"settled"}])", "expected").value());
+  CHECK(server.get("/search?q=ada&format=json", key).find(R"("not_asked":[{"feature":"t1@two")") !=
+        std::string::npos);
   CHECK(server.get("/search?q=bob", key).find("1 more list was not asked") !=
         std::string::npos);  // the quota's second
   const std::string metrics = server.get("/metrics", key);
@@ -326,6 +335,29 @@ TEST_CASE("The server says what was not asked, counts what was saved, and charge
     CHECK(metrics.find(line) != std::string::npos);
   }
   CHECK(status_in(search(R"({"query":"cyd"})")) == 429);
+}
+
+TEST_CASE("What a search did not ask is counted once, however many windows it takes",
+          "[service][search][selection]") {
+  const auto window = [](const ExpandedQuery&, int number) {
+    std::vector<std::string> hosts;
+    for (int i = 0; i < 10; ++i) hosts.push_back("h" + std::to_string(10 * number + i) + ".example");
+    return list_of(hosts);
+  };
+  const auto full = [&](const ExpandedQuery& query) { return window(query, 1); };
+  TestServer server(full,
+                    "keys: [{name: app, roles: [search, metrics], sha256: " + sha256_hex("right") + "}]\n",
+                    kSelectingTemplates);
+  server.fetcher().set_further(window);
+  server.folder().write("models/pages.json", kSelectingModel);
+  REQUIRE(server.app().reloader().reload().has_value());
+  const std::string key = "Authorization: Bearer right\r\n";
+  REQUIRE(status_in(server.post("/v1/search", "application/json", R"({"query":"ada","limit":30})", key)) ==
+          200);
+  const std::string metrics = server.get("/metrics", key);
+  INFO(metrics);
+  CHECK(metrics.find("metafuse_engine_lists_saved_total{engine=\"two\",why=\"settled\"} 1\n") !=
+        std::string::npos);
 }
 
 TEST_CASE("Lists that the first ones made necessary use up a quota that is too small for them",
