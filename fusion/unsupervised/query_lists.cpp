@@ -101,6 +101,16 @@ Sums sums_of(const std::vector<ListEntry>& list) {
   return sums;
 }
 
+/// Multiplies the scores by the power of 2 that brings the largest near 1, so that no difference or square of
+/// them overflows or vanishes. That rounds none of them, and normalised scores do not depend on their unit.
+void bring_near_one(std::vector<ListEntry>& list) {
+  double largest = 0.0;
+  for (const ListEntry& entry : list) largest = std::max(largest, std::abs(entry.score));
+  if (largest == 0.0 || !std::isfinite(largest)) return;
+  const int exponent = std::ilogb(largest);
+  for (ListEntry& entry : list) entry.score = std::scalbn(entry.score, -exponent);
+}
+
 /// Sets each score to (score - shift) / divisor, or to `otherwise` if the divisor is 0 or infinite.
 void shift_and_divide(std::vector<ListEntry>& list, double shift, double divisor, double otherwise) {
   const bool is_usable = divisor > 0.0 && std::isfinite(divisor);
@@ -140,6 +150,7 @@ void normalise(std::vector<ListEntry>& list, Normalisation normalisation, std::s
   const auto size = static_cast<double>(list.size());
   if (normalisation == Normalisation::rank) return scores_by_rank(list, size);
   if (normalisation == Normalisation::borda) return scores_by_rank(list, static_cast<double>(documents));
+  bring_near_one(list);
   const Sums sums = sums_of(list);
   switch (normalisation) {
     case Normalisation::min_max:

@@ -1,5 +1,8 @@
 #include "fusion/unsupervised/query_lists.h"
 
+#include <cmath>
+#include <utility>
+
 #include <catch2/catch.hpp>
 
 using namespace metafuse::fusion;
@@ -23,4 +26,20 @@ TEST_CASE("at equal scores the number of lists and the ids do not matter to a ca
   CHECK(callers_order(query, scores) == std::vector<std::uint32_t>{3, 0, 1, 2});
   CHECK(fused_order(query, scores) == std::vector<std::uint32_t>{3, 1, 0, 2});
   CHECK(callers_order({}, {}).empty());
+}
+
+TEST_CASE("normalised scores keep the order of the largest and the smallest numbers", "[normalisation]") {
+  const auto of = [](Normalisation normalisation, double first, double second) {
+    std::vector<ListEntry> list{{0, first}, {1, second}};
+    normalise(list, normalisation, 2);
+    return std::pair(list[0].score, list[1].score);
+  };
+  for (const double most : {1e308, 1e155, 8.0, 1e-155, 1e-310}) {
+    INFO(most);
+    CHECK(of(Normalisation::min_max, most, -most) == std::pair(1.0, 0.0));
+    CHECK(of(Normalisation::z_score, most, -most) == std::pair(1.0, -1.0));
+    CHECK(of(Normalisation::sum, most, -most) == std::pair(1.0, 0.0));
+    CHECK(of(Normalisation::max, most, most / 2).second == Approx(0.5));
+    CHECK(of(Normalisation::l2, most, -most).first == Approx(std::sqrt(0.5)));
+  }
 }
