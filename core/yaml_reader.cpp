@@ -271,16 +271,20 @@ std::string YamlMap::take_required_string(std::string_view key) {
   return text.value_or("");
 }
 
+std::optional<bool> as_bool(const YamlNode& node) {
+  if (!node.is_scalar() || node.is_quoted) return std::nullopt;
+  const std::string word = ascii_lower(node.text);
+  if (word == "true" || word == "yes" || word == "on") return true;
+  if (word == "false" || word == "no" || word == "off") return false;
+  return std::nullopt;
+}
+
 std::optional<bool> YamlMap::take_bool(std::string_view key) {
   const YamlNode* value = take(key);
   if (value == nullptr) return std::nullopt;
-  if (value->is_scalar() && !value->is_quoted) {
-    const std::string word = ascii_lower(value->text);
-    if (word == "true" || word == "yes" || word == "on") return true;
-    if (word == "false" || word == "no" || word == "off") return false;
-  }
-  diagnostics_->error(value->place, std::string(key) + " must be true or false");
-  return std::nullopt;
+  const auto is_true = as_bool(*value);
+  if (!is_true) diagnostics_->error(value->place, std::string(key) + " must be true or false");
+  return is_true;
 }
 
 std::optional<double> YamlMap::take_number(std::string_view key, double low, double high) {

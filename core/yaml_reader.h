@@ -93,6 +93,9 @@ class YamlMap {
   std::vector<std::string> taken_;
 };
 
+/// True or false in one of YAML's spellings, unquoted; nullopt for anything else.
+std::optional<bool> as_bool(const YamlNode& node);
+
 /// The text of a scalar, also of true, false or a number; nullopt when the node is no scalar, which is
 /// reported to `diagnostics` with `what` naming the value.
 std::optional<std::string> yaml_string(const YamlNode& node, std::string_view what, Diagnostics& diagnostics);

@@ -7,6 +7,10 @@
 
 namespace metafuse::fetchers {
 
+// How much of a result's texts is kept.
+inline constexpr std::size_t kMaxTitleBytes = 500;
+inline constexpr std::size_t kMaxSnippetBytes = 2000;
+
 /// Makes an engine's text safe to show: one line of valid UTF-8 without control characters, bidirectional
 /// control marks or markup.
 ///

@@ -4,7 +4,6 @@
 
 #include <fmt/format.h>
 
-#include "core/encoding.h"
 #include "core/languages.h"
 #include "core/text.h"
 #include "core/url.h"
@@ -17,19 +16,8 @@
 namespace metafuse::fetchers {
 namespace {
 
-constexpr std::size_t kMaxTitleBytes = 500;
-constexpr std::size_t kMaxSnippetBytes = 2000;
 constexpr std::size_t kMaxSuggestions = 20;
 constexpr std::size_t kMaxShownItems = 3;
-
-/// An identifier as a part of a path: what has a meaning there stays, what would end the path does not.
-std::string path_encoded(std::string_view text) {
-  constexpr std::string_view kKept = "/:@!$&'()*+,;=";
-  std::string out;
-  for (const char c : text)
-    out += kKept.find(c) != std::string_view::npos ? std::string(1, c) : percent_encoded({&c, 1});
-  return out;
-}
 
 /// True if one of the texts contains a word of the query.
 bool is_of_query(const PartRule& rule, const PartOf& part_of, std::string_view query) {
@@ -160,25 +148,10 @@ PartText HitBuilder::part(const PartRule& rule, const PartOf& part_of) {
 
 /// Missing when the result lacks one of the format's parts.
 PartText HitBuilder::filled(const std::string& format, const PartOf& part_of) {
-  std::string out;
-  for (std::size_t at = 0; at < format.size();) {
-    const std::size_t end = format[at] == '{' ? format.find('}', at) : std::string::npos;
-    if (end == std::string::npos) {
-      out += format[at++];
-      continue;
-    }
-    std::string path = format.substr(at + 1, end - at - 1);
-    at = end + 1;
-    const bool has_underscores = path.ends_with("|_");
-    const bool is_raw = path.ends_with("|raw");
-    if (has_underscores || is_raw) path.erase(path.rfind('|'));
-    const PartText part = path == "lang" ? PartText(context_.language) : part_of(path, nullptr);
-    if (part.empty()) return {};
-    std::string value(part.view());
-    if (has_underscores) std::replace(value.begin(), value.end(), ' ', '_');
-    out += is_raw ? path_encoded(value) : percent_encoded(value);
-  }
-  return texts_.keep(std::move(out));
+  auto url = filled_format(format, [&](const std::string& path) -> std::string_view {
+    return path == "lang" ? context_.language : part_of(path, nullptr).view();
+  });
+  return url ? texts_.keep(std::move(*url)) : PartText();
 }
 
 PartText HitBuilder::with_prefix(const std::string& prefix, PartText part) {

@@ -6,6 +6,8 @@
 
 #include <re2/re2.h>
 
+#include "core/encoding.h"
+
 namespace metafuse::fetchers {
 namespace {
 
@@ -28,6 +30,15 @@ const RE2& compiled_pattern(const std::string& text) {
   if (at != known.end()) return *at->second;
   if (known.size() >= kMostPatterns) known.clear();
   return *known.emplace(text, std::make_unique<const RE2>(text, pattern_options())).first->second;
+}
+
+/// An identifier as a part of a path: what has a meaning there stays, what would end the path does not.
+std::string path_encoded(std::string_view text) {
+  constexpr std::string_view kKept = "/:@!$&'()*+,;=";
+  std::string out;
+  for (const char c : text)
+    out += kKept.find(c) != std::string_view::npos ? std::string(1, c) : percent_encoded({&c, 1});
+  return out;
 }
 
 re2::StringPiece piece(std::string_view text) {
@@ -75,6 +86,28 @@ std::optional<std::string> changed_text(const PartRule& rule, std::string_view g
   const auto value = std::find_if(rule.values.begin(), rule.values.end(),
                                   [&](const auto& one) { return one.first == text; });
   return value == rule.values.end() ? text : value->second;
+}
+
+std::optional<std::string> filled_format(
+    std::string_view format, const std::function<std::string_view(const std::string& path)>& part_of) {
+  std::string out;
+  for (std::size_t at = 0; at < format.size();) {
+    const std::size_t end = format[at] == '{' ? format.find('}', at) : std::string::npos;
+    if (end == std::string::npos) {
+      out += format[at++];
+      continue;
+    }
+    std::string path(format.substr(at + 1, end - at - 1));
+    at = end + 1;
+    const bool has_underscores = path.ends_with("|_");
+    const bool is_raw = path.ends_with("|raw");
+    if (has_underscores || is_raw) path.erase(path.rfind('|'));
+    std::string value(part_of(path));
+    if (value.empty()) return std::nullopt;
+    if (has_underscores) std::replace(value.begin(), value.end(), ' ', '_');
+    out += is_raw ? path_encoded(value) : percent_encoded(value);
+  }
+  return out;
 }
 
 std::optional<std::vector<std::string>> matched_groups(const std::string& pattern, std::string_view text) {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <functional>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -24,6 +25,13 @@ bool changes_text(const PartRule& rule);
 /// in:     rule - checked
 /// cost:   O(text), whatever the patterns are
 std::optional<std::string> changed_text(const PartRule& rule, std::string_view text);
+
+/// A URL by its format: a text in which each `{path}` is replaced by a part of the result, percent-encoded.
+/// `{path|_}` writes underscores for blanks; `{path|raw}` keeps slashes and similar characters.
+///
+/// out:    nullopt when the result lacks a part
+std::optional<std::string> filled_format(
+    std::string_view format, const std::function<std::string_view(const std::string& path)>& part_of);
 
 /// The groups of the first match of a pattern in a text; nullopt when it does not match.
 ///

@@ -26,10 +26,13 @@ bool is_page_part(const std::array<std::string_view, N>& names, std::string_view
   return std::find(names.begin(), names.end(), name) != names.end();
 }
 
-constexpr std::array<std::string_view, 23> kUnread = {
-    "script", "style",    "noscript", "template", "svg",    "iframe", "head", "nav",
-    "aside",  "footer",   "button",   "select",   "input",  "canvas", "menu", "dialog",
-    "object", "textarea", "audio",    "video",    "option", "map",    "math"};
+// elements whose content is not shown as text
+constexpr std::array<std::string_view, 13> kUnshown = {"script", "style",  "noscript", "template", "svg",
+                                                       "iframe", "canvas", "dialog",   "object",   "audio",
+                                                       "video",  "map",    "math"};
+// elements beside the text that a person would read
+constexpr std::array<std::string_view, 10> kBeside = {"head",   "nav",   "aside", "footer",   "button",
+                                                      "select", "input", "menu",  "textarea", "option"};
 constexpr std::array<std::string_view, 15> kBlocks = {"p",      "div",  "section", "article", "main",
                                                       "header", "ul",   "ol",      "dl",      "table",
                                                       "figure", "form", "address", "details", "fieldset"};
@@ -48,9 +51,15 @@ class Visibility {
         add_hidden_classes(owned_text(xmlNodeGetContent(const_cast<xmlNode*>(node))), hidden_);
   }
 
+  /// Whether viewers do not see an element.
+  bool is_hidden(const xmlNode& node) const {
+    return is_page_part(kUnshown, tag_name(node)) || is_unseen(node);
+  }
+
+  /// Whether an element is hidden, or no part of the page's text.
   bool is_unread(const xmlNode& node) const {
     const std::string_view name = tag_name(node);
-    if (is_page_part(kUnread, name) || is_unseen(node)) return true;
+    if (is_page_part(kBeside, name) || is_hidden(node)) return true;
     return name == "header" && node.parent != nullptr && tag_name(*node.parent) == "body";
   }
 
@@ -84,6 +93,19 @@ const xmlNode* find_element(const xmlNode* root, const Is& is_it) {
 
 const xmlNode* find_named(const xmlNode* root, std::string_view name) {
   return find_element(root, [&](const xmlNode& node) { return tag_name(node) == name; });
+}
+
+/// The first element below the root for which `is_it` holds, that is not inside of one to leave out and not
+/// such a one itself; nullptr if there is none.
+template <class IsLeftOut, class Is>
+const xmlNode* find_within(const xmlNode& root, const IsLeftOut& is_left_out, const Is& is_it) {
+  bool enters = true;
+  for (const xmlNode* node = next_node(&root, &root); node != nullptr;
+       node = next_node(&root, node, enters)) {
+    enters = node->type != XML_ELEMENT_NODE || !is_left_out(*node);
+    if (node->type == XML_ELEMENT_NODE && enters && is_it(*node)) return node;
+  }
+  return nullptr;
 }
 
 /// Whether a table row is data. If a cell holds lists, tables, headings or code, the table only arranges the
@@ -348,15 +370,18 @@ class PageWriter {
 };
 
 /// The element that the page itself declares as its main content.
-const xmlNode* main_part(const xmlNode* root) {
-  const xmlNode* main = find_element(root, [](const xmlNode& node) {
-    return tag_name(node) == "main" || attribute_of(node, "role") == "main";
-  });
+const xmlNode* main_part(const xmlNode& body, const Visibility& visibility) {
+  const auto find = [&](const auto& is_it) {
+    return find_within(
+        body, [&](const xmlNode& node) { return visibility.is_unread(node); }, is_it);
+  };
+  const xmlNode* main = find(
+      [](const xmlNode& node) { return tag_name(node) == "main" || attribute_of(node, "role") == "main"; });
   if (main != nullptr) return main;
-  const xmlNode* article = find_named(root, "article");
+  const xmlNode* article = find([](const xmlNode& node) { return tag_name(node) == "article"; });
   if (article == nullptr) return nullptr;
-  const xmlNode* second = find_element(
-      root, [&](const xmlNode& node) { return &node != article && tag_name(node) == "article"; });
+  const xmlNode* second =
+      find([&](const xmlNode& node) { return &node != article && tag_name(node) == "article"; });
   return second == nullptr ? article : nullptr;
 }
 
@@ -367,9 +392,11 @@ std::string text_of(const xmlNode& node, PageWriter writer) {
   return text;
 }
 
-std::string title_of(const xmlNode* root, const Visibility& visibility, WorkEnd& end) {
+std::string title_of(const xmlNode& root, const Visibility& visibility, WorkEnd& end) {
   for (const char* name : {"title", "h1"}) {
-    const xmlNode* node = find_named(root, name);
+    const xmlNode* node = find_within(
+        root, [&](const xmlNode& one) { return visibility.is_hidden(one); },
+        [&](const xmlNode& one) { return tag_name(one) == name; });
     if (node == nullptr) continue;
     PageWriter writer(PageForm::text, "", visibility, end);
     writer.write_children(*node);
@@ -395,11 +422,12 @@ ReadablePage readable_page(std::string_view body, std::string_view content_type,
   }
   const Visibility visibility(root);
   const auto writer = [&] { return PageWriter(form, base, visibility, end); };
-  out.title = title_of(root, visibility, end);
-  if (const xmlNode* part = main_part(root); part != nullptr) out.text = text_of(*part, writer());
+  out.title = title_of(*root, visibility, end);
+  const xmlNode* found = find_named(root, "body");
+  const xmlNode& page = found == nullptr ? *root : *found;
+  if (const xmlNode* part = main_part(page, visibility); part != nullptr) out.text = text_of(*part, writer());
   if (out.text.size() < kLeastMain) {
-    const xmlNode* page = find_named(root, "body");
-    std::string whole = text_of(page == nullptr ? *root : *page, writer());
+    std::string whole = text_of(page, writer());
     if (whole.size() > out.text.size()) out.text = std::move(whole);
   }
   return out;

@@ -117,7 +117,11 @@ void search_embedded(EmbeddedEngine& engine, const FetchOptions& options, const 
   if (writer != nullptr) {
     HttpAnswer answer = embedded_answer(list, fetched.elapsed);
     answer.failure = fetched.failure;
-    writer->append(request_of(fetched, options), answer);
+    if (const auto recorded = writer->append(request_of(fetched, options), answer); !recorded) {
+      fetched.failure = Failure::not_recorded;
+      fetched.message = recorded.error().text;
+      return;
+    }
   }
   if (list) fetched.list = std::move(*list);
 }

@@ -77,6 +77,10 @@ std::string key_of(const Embedding& embedding, std::string_view text) {
 
 }  // namespace
 
+Result<ReadyAccess> ready_endpoint(const Embedding& embedding, const SecretLookup& secret_of) {
+  return ready_access(engine_of(embedding), secret_of);
+}
+
 std::string embedding_body(const Embedding& embedding, std::span<const std::string> texts) {
   JsonArray input;
   for (const std::string& text : texts) input.push_back(Json(to_valid_utf8(text)));
@@ -124,7 +128,7 @@ Result<std::unique_ptr<Embedder>> Embedder::make(
   for (const Engine& engine : engines) {
     if (!engine.embedding || engine.is_disabled || embedder->find(*engine.embedding) != nullptr) continue;
     auto endpoint = std::make_unique<Endpoint>(Endpoint{*engine.embedding, engine_of(*engine.embedding), {}});
-    TRY(endpoint->ready, ready_access(endpoint->engine, secret_of));
+    TRY(endpoint->ready, ready_endpoint(endpoint->embedding, secret_of));
     if (own_host_of && !endpoint->ready.own_origin.empty() && endpoint->ready.access.proxy.empty())
       endpoint->ready.own_host = own_host_of(endpoint->ready.own_origin);
     embedder->endpoints_.push_back(std::move(endpoint));
@@ -229,7 +233,7 @@ void Embedder::forget_waiting() {
 Result<EmbedTexts> make_embed_texts(const Embedding& embedding, const SecretLookup& secret_of,
                                     const std::vector<std::string>& allow_private) {
   const Engine engine = engine_of(embedding);
-  TRY(auto ready, ready_access(engine, secret_of));
+  TRY(auto ready, ready_endpoint(embedding, secret_of));
   TRY(auto guard, AddressGuard::make(allow_private));
   if (!ready.own_origin.empty() && ready.access.proxy.empty())
     ready.own_host = OwnHost::find(ready.own_origin.substr(0, ready.own_origin.rfind(':')));

@@ -83,6 +83,11 @@ class Embedder {
   RecentlyUsed<SharedVector> kept_;
 };
 
+/// An endpoint with its secrets.
+///
+/// errors: bad_config: a secret that is not set
+Result<ReadyAccess> ready_endpoint(const Embedding& embedding, const SecretLookup& secret_of);
+
 /// The body of a request for the vectors of `texts`.
 std::string embedding_body(const Embedding& embedding, std::span<const std::string> texts);
 

@@ -155,12 +155,15 @@ class EngineFetcher::Round : public std::enable_shared_from_this<EngineFetcher::
     if (slot.state == nullptr) return {Failure::not_allowed, "no engine \"" + query.engine + "\" is defined"};
     const Engine& engine = slot.state->engine;
     if (engine.is_disabled) return {Failure::not_allowed, "the engine is disabled in its definition"};
-    if (!slot.state->http) return {};
-    if (query.text.size() > engine.max_query_bytes)
+    constexpr std::size_t kMostOverHttp = 2000;
+    const std::size_t most =
+        engine.max_query_bytes.value_or(slot.state->http ? kMostOverHttp : query.text.size());
+    if (query.text.size() > most)
       return {Failure::query_too_long,
               fmt::format(
                   "the query has {} bytes, more than this engine's max_query_bytes of {}; it was not sent",
-                  query.text.size(), engine.max_query_bytes)};
+                  query.text.size(), most)};
+    if (!slot.state->http) return {};
     return {Failure::not_allowed, loop_danger(*slot.state)};
   }
 
@@ -278,7 +281,7 @@ class EngineFetcher::Round : public std::enable_shared_from_this<EngineFetcher::
   }
 
   void take_from_worker(std::size_t i, FetchedList& fetched) {
-    keep_best_of_each(fetched.list, options_.depth, shared_->options.tracking);
+    tidy(fetched.list);
     {
       const std::lock_guard lock(mutex_);
       if (slots_[i].is_done || has_ended_) return;
@@ -295,7 +298,7 @@ class EngineFetcher::Round : public std::enable_shared_from_this<EngineFetcher::
     else
       search_embedded(*slots_[i].state->embedded, options_, *shared_->clock, fetcher.wires_.writer.get(),
                       fetched, vector);
-    keep_best_of_each(fetched.list, options_.depth, shared_->options.tracking);
+    tidy(fetched.list);
     settle(i, fetched.failure, fetched.message);
   }
 

@@ -370,7 +370,7 @@ void ListTask::finish_pages() {
 /// requested by.
 bool ListTask::takes_cursor(const HttpAnswer& answer) {
   const HttpAccess& access = ready_->access;
-  if (access.paging.next.is_link_header) return takes_address(next_link(answer.header("link")), answer);
+  if (access.paging.next.is_link_header) return takes_address(next_link(answer.headers), answer);
   const AnswerContext context{answer.url, std::string(answer.header("content-type")), ""};
   const auto found = answer_texts(access.answer.format, access.paging.next.cursor, answer.body, context, 1);
   if (access.paging.next.is_address)

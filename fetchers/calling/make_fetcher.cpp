@@ -18,12 +18,20 @@ std::shared_ptr<const OwnHost> own_host_of(const std::string& origin, const Fetc
   return OwnHost::find(origin.substr(0, origin.rfind(':')), options.reach_of_name);
 }
 
+/// Whether an engine cannot be asked because a secret is not set.
+bool lacks_secret(const Engine& engine, const SecretLookup& secret_of) {
+  if (engine.embedding && !ready_endpoint(*engine.embedding, secret_of)) return true;
+  if (std::holds_alternative<HttpAccess>(engine.access)) return !ready_access(engine, secret_of);
+  const auto* access = std::get_if<DatabaseAccess>(&engine.access);
+  if (access == nullptr) return false;
+  DatabaseAccess filled = *access;
+  return !fill_secrets(filled, engine, secret_of);
+}
+
 Result<std::unique_ptr<EngineState>> make_state(Engine engine, const FetcherOptions& options) {
   auto state = std::make_unique<EngineState>();
   const bool is_replay = options.recording == Recording::replay;
   if (std::holds_alternative<HttpAccess>(engine.access)) {
-    if (engine.is_optional && !is_replay && !ready_access(engine, options.secret_of))
-      engine.is_disabled = true;
     TRY(auto ready,
         ready_access(engine, is_replay || engine.is_disabled ? SecretLookup() : options.secret_of));
     // A proxy looks names up; only then do they leave by its way alone.
@@ -103,6 +111,9 @@ Result<std::shared_ptr<Fetcher>> make_fetcher(std::vector<Engine> engines, Fetch
   if (options.recording != Recording::off) options.learned_wait.is_on = false;
   if (options.recording == Recording::replay) options.uses_breaker = false;
   if (!options.secret_of) options.secret_of = [](std::string_view) { return std::optional<std::string>(); };
+  for (Engine& engine : engines)
+    if (engine.is_optional && options.recording != Recording::replay)
+      engine.is_disabled = engine.is_disabled || lacks_secret(engine, options.secret_of);
   TRY(shared->embedder, make_embedder(engines, options));
   for (Engine& engine : engines) {
     TRY(auto state, make_state(std::move(engine), options));

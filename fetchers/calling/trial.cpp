@@ -1,6 +1,7 @@
 #include "fetchers/calling/trial.h"
 
 #include <algorithm>
+#include <ctime>
 #include <future>
 #include <mutex>
 
@@ -178,12 +179,15 @@ std::string remark_on_results(const AnswerRules& rules, const HttpAnswer& answer
 }
 
 /// Describes what the paths of a definition find in an answer.
-std::string remark_on(const Engine& engine, const HttpAnswer& answer, std::string* fields) {
+std::string remark_on(const Engine& engine, const HttpAnswer& answer, const std::string& query,
+                      std::string* fields) {
   const auto* access = std::get_if<HttpAccess>(&engine.access);
   if (access == nullptr || answer.failure != Failure::none) return {};
   AnswerFindings findings;
   const std::string language = request_language(*access, {.deadline = {machine_clock(), {}}});
   AnswerContext context{answer.url, std::string(answer.header("content-type")), language, &findings};
+  context.query = query;
+  context.now = std::time(nullptr);
   const auto list = parse_answer(access->answer, answer.body, context);
   if (fields != nullptr) *fields = shown_fields(access->answer, findings);
   if (!list) return {};
@@ -207,11 +211,11 @@ std::string json_list(const RankedList& list) {
   return to_pretty_text(JsonObject{{"results", std::move(hits)}, {"suggestions", std::move(suggestions)}});
 }
 
-EngineTrial finished(const Engine& engine, const HttpAnswer& answer, const TrialOptions& options,
-                     std::string log, const FetchedList& fetched) {
+EngineTrial finished(const Engine& engine, const std::string& query, const HttpAnswer& answer,
+                     const TrialOptions& options, std::string log, const FetchedList& fetched) {
   EngineTrial trial;
   std::string fields;
-  std::string remark = remark_on(engine, answer, &fields);
+  std::string remark = remark_on(engine, answer, query, &fields);
   trial.failure = fetched.failure;
   trial.message = fetched.message;
   trial.text = options.is_json ? json_list(fetched.list) : std::move(log);
@@ -222,18 +226,21 @@ EngineTrial finished(const Engine& engine, const HttpAnswer& answer, const Trial
 }
 
 /// Parses a saved answer as if the engine had just sent it.
-EngineTrial read_saved(const Engine& engine, const HttpAccess& access, const EngineRequest& request,
-                       const TrialOptions& options) {
+EngineTrial read_saved(const Engine& engine, const HttpAccess& access, const std::string& query,
+                       const EngineRequest& request, const TrialOptions& options) {
   HttpAnswer answer;
   answer.status = 200;
   answer.url = request.url;
   answer.headers = {{"content-type", options.saved_content_type}};
   answer.body = *options.saved_answer;
-  FetchedList fetched = read_answer(
-      engine, access, answer, {.language = request_language(access, {.deadline = {machine_clock(), {}}})});
+  FetchedList fetched =
+      read_answer(engine, access, answer,
+                  {.language = request_language(access, {.deadline = {machine_clock(), {}}}),
+                   .query = query,
+                   .now = std::time(nullptr)});
   if (fetched.list.hits.size() > static_cast<std::size_t>(options.depth))
     fetched.list.hits.resize(static_cast<std::size_t>(options.depth));
-  return finished(engine, answer, options,
+  return finished(engine, query, answer, options,
                   "> " + request.method + " " + request.record_url + "   (not sent)\n", fetched);
 }
 
@@ -315,10 +322,10 @@ Result<EngineTrial> try_engine(const Engine& engine, const std::string& query, c
   if (options.saved_answer && std::holds_alternative<HttpAccess>(engine.access)) {
     TRY(auto ready, ready_access(engine, SecretLookup()));
     const FetchOptions fetch = fetch_options(engine, options);
-    return read_saved(engine, ready.access, build_request(engine, ready, query, fetch, 1), options);
+    return read_saved(engine, ready.access, query, build_request(engine, ready, query, fetch, 1), options);
   }
   TRY(auto asked, ask_engine(engine, query, options));
-  return finished(engine, asked.last, options, std::move(asked.log), asked.list);
+  return finished(engine, query, asked.last, options, std::move(asked.log), asked.list);
 }
 
 Result<HttpAnswer> fetch_page(const std::string& url) {

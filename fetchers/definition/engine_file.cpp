@@ -76,7 +76,7 @@ class FileReader {
     if (const YamlNode* node = map.take("embedding"))
       embedding_ = read_embedding(with_proxy(*node), folder_, diagnostics_);
     if (list != nullptr && list->is_list())
-      for (const YamlNode& block : list->items) read_block(with_network(block, nullptr, diagnostics_));
+      for (const YamlNode& block : list->items) read_block(with_network(block, nullptr, false, diagnostics_));
     map.finish();
     return finished({});
   }
@@ -87,7 +87,7 @@ class FileReader {
     const YamlNode* outgoing = root.find("outgoing");
     for (const YamlNode& block : settings.blocks) {
       Diagnostics mistakes(diagnostics_.file());
-      const YamlNode connected = block.is_map() ? with_network(block, outgoing, mistakes) : block;
+      const YamlNode connected = block.is_map() ? with_network(block, outgoing, true, mistakes) : block;
       read_block(connected, std::move(mistakes));
     }
     return finished({settings.safe_search, settings.default_language, settings.hostnames});
@@ -114,9 +114,11 @@ class FileReader {
   void read_block(const YamlNode& block) { read_block(block, Diagnostics(diagnostics_.file())); }
   void read_block(const YamlNode& block, Diagnostics mistakes) {
     const std::size_t before = engines_.size();
+    const auto places = places_;
     if (!mistakes.has_errors()) read_engine(with_proxy(block), mistakes);
     if (!is_whole_settings_ || !mistakes.has_errors()) return diagnostics_.add(mistakes);
     engines_.resize(before);
+    places_ = places;
     const auto is_on = [&](std::string_view key) {
       const std::string value = text_below(block, key);
       return value == "true" || value == "True" || value == "yes" || value == "on";
@@ -210,19 +212,13 @@ class FileReader {
       engine.tokens = block.texts("tokens");
     take_known_queries(block);
     block.take("weight", engine.weight, 0, 1e6);
-    block.take("max_query_bytes", engine.max_query_bytes, 1, 1 << 20);
+    if (const auto most = block.map.take_integer("max_query_bytes", 1, 1 << 20))
+      engine.max_query_bytes = static_cast<std::size_t>(*most);
     bool is_inactive = false;  // which SearXNG does not even load
     block.take("inactive", is_inactive);
     block.take("disabled", engine.is_disabled);
     engine.is_disabled = engine.is_disabled || is_inactive;
     block.take("timeout", engine.timeout_seconds, 0.01, 300);
-    block.take("connect_timeout", engine.connect_seconds, 0.01, 300);
-    block.take("first_byte_timeout", engine.first_byte_seconds, 0.01, 300);
-    block.take("max_bytes", engine.max_bytes, 1024, 64 << 20);
-    block.take("retries", engine.retries, 0, 10);
-    block.take("max_connections", engine.max_connections, 1, 1000);
-    block.take("requests_per_second", engine.requests_per_second, 0, 1e6);
-    take_retry_statuses(block);
     take_query_syntax(block, type);
   }
 
@@ -273,22 +269,6 @@ class FileReader {
     if (needs_vector(engine) && !engine.embedding && node == nullptr)
       block.error("the engine \"" + engine.name +
                   "\" needs the query's vector; configure an endpoint with `embedding:`");
-  }
-
-  /// SearXNG allows true (every error), one status, or a list of them.
-  static void take_retry_statuses(EngineBlock& block) {
-    const YamlNode* node = block.map.take("retry_on_http_error");
-    if (node == nullptr || (node->is_scalar() && node->text == "false")) return;
-    std::vector<int>& statuses = block.engine.retry_statuses;
-    if (node->is_scalar() && node->text == "true") {
-      statuses = {500, 502, 503, 504};
-      return;
-    }
-    for (const std::string& text : block.texts("retry_on_http_error"))
-      if (text.size() == 3 && text.find_first_not_of("0123456789") == std::string::npos)
-        statuses.push_back(std::stoi(text));
-      else
-        block.error_at("retry_on_http_error", "retry_on_http_error must be true, false or HTTP statuses");
   }
 
   static void take_query_syntax(EngineBlock& block, const EngineType& type) {

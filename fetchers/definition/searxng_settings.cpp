@@ -223,9 +223,14 @@ void read_hostnames(const YamlNode& root, SearxngSettings& out, Diagnostics& dia
     }
   if (const YamlNode* node = hostnames->find("replace")) {
     if (node->is_scalar()) note(*node, "replace");
-    for (const YamlEntry& entry : node->entries)
-      if (entry.second.is_scalar() && is_understood(entry.first.text, entry.second, diagnostics))
-        out.hostnames.replace.emplace_back(entry.first.text, entry.second.text);
+    for (const YamlEntry& entry : node->entries) {
+      const auto& [pattern, host] = std::pair(entry.first.text, entry.second.text);
+      if (!entry.second.is_scalar() || !is_understood(pattern, entry.second, diagnostics)) continue;
+      if (const auto checked = check_rewrite(pattern, host))
+        out.hostnames.replace.emplace_back(pattern, host);
+      else
+        diagnostics.warning(entry.second.place, "hostnames: left out: " + checked.error().text);
+    }
   }
 }
 
@@ -301,6 +306,14 @@ std::optional<Network> chosen_network(const YamlNode& block, const YamlNode* out
                                         "\" is not defined in outgoing.networks, so its proxy is unknown; "
                                         "queries would leave from the server's own address");
   return std::nullopt;
+}
+
+void check_network(const YamlNode& network, bool may_be_unknown, Diagnostics& diagnostics) {
+  YamlMap map(network, "network", diagnostics);
+  std::vector<std::string> keys;
+  for (const YamlEntry& entry : network.entries) keys.push_back(entry.first.text);
+  for (const char* known : {"proxies", "using_tor_proxy"}) map.take(known);
+  map.finish(may_be_unknown ? keys : std::vector<std::string>());
 }
 
 /// The seconds below a key; 0 when absent or no sensible number.
@@ -415,7 +428,10 @@ SearxngSettings read_searxng_settings(const YamlNode& root, Diagnostics& diagnos
   return out;
 }
 
-YamlNode with_network(YamlNode block, const YamlNode* outgoing, Diagnostics& diagnostics) {
+YamlNode with_network(YamlNode block, const YamlNode* outgoing, bool may_be_unknown,
+                      Diagnostics& diagnostics) {
+  if (const YamlNode* network = block.find("network"); network != nullptr && network->is_map())
+    check_network(*network, may_be_unknown, diagnostics);
   const Network all = outgoing == nullptr ? Network{} : network_of(*outgoing, {});
   const auto network = chosen_network(block, outgoing, all, diagnostics);
   const bool has_own = block.find("proxy") != nullptr;

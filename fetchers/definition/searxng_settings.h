@@ -52,6 +52,8 @@ SearxngSettings read_searxng_settings(const YamlNode& root, Diagnostics& diagnos
 /// time-out and proxy where the block has none.
 ///
 /// in:     outgoing - the section of that name; nullptr: none
-YamlNode with_network(YamlNode block, const YamlNode* outgoing, Diagnostics& diagnostics);
+///         may_be_unknown - keys of a `network` that have no effect here are warned of; else they are errors
+YamlNode with_network(YamlNode block, const YamlNode* outgoing, bool may_be_unknown,
+                      Diagnostics& diagnostics);
 
 }  // namespace metafuse::fetchers

@@ -159,7 +159,7 @@ const FileKind* kind_by_content(std::string_view head) {
 }
 
 const FileKind& kind_of_bytes(const FileKind& by_ending, std::string_view bytes) {
-  if (&by_ending > &kKinds[kCode]) return by_ending;
+  if (&by_ending > &kKinds[kCode] && !is_csv(by_ending)) return by_ending;
   const std::string head = decoded_text(bytes.substr(0, kKindBytes));
   const bool is_other = head.starts_with("%PDF-") || head.starts_with("PK\x03\x04") ||
                         head.starts_with("{\\rtf") || !reads_like_text(head);

@@ -15,19 +15,59 @@ constexpr std::size_t kMostCookies = 50;
 constexpr std::size_t kMaxCookieBytes = 4096;
 constexpr double kMostSeconds = 1e7;  ///< a longer pause is taken for a mistake
 
+constexpr std::string_view kLinkBlanks = " \t";
+
+void skip_blanks(std::string_view& text) {
+  text.remove_prefix(std::min(text.find_first_not_of(kLinkBlanks), text.size()));
+}
+
+/// Takes the value of a link's parameter, with or without quotation marks.
+std::string_view take_value(std::string_view& text) {
+  const bool is_quoted = text.starts_with('"');
+  if (is_quoted) text.remove_prefix(1);
+  std::size_t end = 0;
+  while (end < text.size() &&
+         (is_quoted ? text[end] != '"' : std::string_view(";, \t").find(text[end]) == std::string_view::npos))
+    end += is_quoted && text[end] == '\\' ? 2 : 1;
+  end = std::min(end, text.size());
+  const std::string_view value = text.substr(0, end);
+  text.remove_prefix(std::min(is_quoted ? end + 1 : end, text.size()));
+  return value;
+}
+
+/// Takes the parameters of a link up to the next link. True if one of its relations is "next".
+bool take_next_relation(std::string_view& text) {
+  bool is_next = false;
+  for (skip_blanks(text); text.starts_with(';'); skip_blanks(text)) {
+    text.remove_prefix(1);
+    skip_blanks(text);
+    const std::size_t end = std::min(text.find_first_of("=;, \t"), text.size());
+    const std::string name = ascii_lower(text.substr(0, end));
+    text.remove_prefix(end);
+    skip_blanks(text);
+    if (!text.starts_with('=')) continue;
+    text.remove_prefix(1);
+    skip_blanks(text);
+    std::string_view relations = take_value(text);
+    while (name == "rel" && !relations.empty())
+      is_next = is_next || equal_ignoring_case(take_until(relations, ' '), "next");
+  }
+  return is_next;
+}
+
 }  // namespace
 
-std::string next_link(std::string_view header) {
-  while (!header.empty()) {
-    const std::size_t open = header.find('<');
-    const std::size_t close = header.find('>', open);
-    if (open == std::string_view::npos || close == std::string_view::npos) return {};
-    const std::size_t end = std::min(header.find('<', close), header.size());
-    const std::string parameters = ascii_lower(header.substr(close + 1, end - close - 1));
-    if (parameters.find("rel=\"next\"") != std::string::npos ||
-        parameters.find("rel=next") != std::string::npos)
-      return std::string(header.substr(open + 1, close - open - 1));
-    header.remove_prefix(end);
+std::string next_link(const StringPairs& headers) {
+  for (const auto& [name, value] : headers) {
+    std::string_view rest = name == "link" ? std::string_view(value) : std::string_view();
+    while (!rest.empty()) {
+      const std::size_t open = rest.find('<');
+      const std::size_t close = rest.find('>', open);
+      if (open == std::string_view::npos || close == std::string_view::npos) break;
+      const std::string_view target = rest.substr(open + 1, close - open - 1);
+      rest.remove_prefix(close + 1);
+      if (take_next_relation(rest)) return std::string(target);
+    }
   }
   return {};
 }

@@ -13,10 +13,11 @@
 
 namespace metafuse::fetchers {
 
-/// The target of rel="next" in a header Link; empty if there is none.
+/// The target of the link to the next page in an answer's headers Link; empty if there is none.
 ///
+/// in:     headers - of the answer, names in lower case
 /// source: RFC 8288
-std::string next_link(std::string_view header);
+std::string next_link(const StringPairs& headers);
 
 /// When an answer was sent, by its header Date, in seconds since 1970; nullopt if it does not say.
 std::optional<std::time_t> sent_at(const HttpAnswer& answer);

@@ -148,9 +148,10 @@ struct LookupStep {
 
 /// How to request the next page when an answer hands out a cursor or the page's address.
 struct NextPage {
-  std::string cursor;  ///< where an answer holds the cursor; empty: pages are numbered
-  std::string url;     ///< contains {cursor}; empty: the engine's own URL
-  std::string body;
+  std::string cursor;           ///< where an answer holds the cursor; empty: pages are numbered
+  std::string url;              ///< contains {cursor}; empty: the engine's own URL
+  std::string body;             ///< empty: the engine's own
+  std::string method;           ///< empty: the engine's own
   bool is_address = false;      ///< `cursor` finds the next page's whole URL
   bool is_link_header = false;  ///< the next page is in the header Link (RFC 8288)
 
@@ -379,8 +380,9 @@ struct Engine {
   std::vector<std::string> tokens;         ///< one of them must be in the key of whoever asks; empty: public
   std::string shortcut;
   double weight = 1;
-  std::size_t max_query_bytes =
-      2000;  ///< a longer query is not sent: most servers refuse URLs of 4 KB and more
+  /// A longer query is not sent. Unless given, it is 2000 behind HTTP, since most servers refuse URLs of 4 KB
+  /// and more, and no limit elsewhere.
+  std::optional<std::size_t> max_query_bytes;
   bool is_disabled = false;
   bool is_optional = false;  ///< left out, instead of an error, when a secret that it needs is not set
   const QuerySyntax* query_syntax = &default_query_syntax();

@@ -36,6 +36,10 @@ std::string EngineBlock::required_path(std::string_view key) {
   return path.empty() ? path : (std::filesystem::path(folder) / path).string();
 }
 
+void take_max_connections(EngineBlock& block) {
+  block.take("max_connections", block.engine.max_connections, 1, 1000);
+}
+
 void EngineBlock::error_at(std::string_view key, const std::string& text) {
   const YamlNode* node = map.take(key);
   diagnostics.error(node == nullptr ? map.place() : node->place, text);

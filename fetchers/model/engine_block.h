@@ -46,6 +46,9 @@ struct EngineBlock {
   void check(std::string_view key, const Result<void>& checked);
 };
 
+/// `max_connections`, of an engine whose searches wait for another program.
+void take_max_connections(EngineBlock& block);
+
 inline constexpr std::string_view kLettersAndDigits =
     "abcdefghijklmnopqrstuvwxyz0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ";
 inline constexpr std::string_view kSmallLettersAndDigits = kLettersAndDigits.substr(0, 36);

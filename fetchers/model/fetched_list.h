@@ -31,7 +31,7 @@ enum class Failure {
   not_allowed,     ///< a forbidden address, an undefined or disabled engine, a federation loop
   query_too_long,  ///< longer than the engine's limit; not sent
   breaker_open,    ///< the engine failed too often and is left alone for a while
-  not_recorded,    ///< the recording does not contain this request
+  not_recorded,    ///< the recording does not contain this request, or could not take its answer
   broken,          ///< no results, and the engine's answers have not been as they should for a while
 };
 

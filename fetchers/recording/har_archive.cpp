@@ -239,14 +239,18 @@ HarWriter::~HarWriter() {
   static_cast<void>(close());
 }
 
-void HarWriter::append(const EngineRequest& request, const HttpAnswer& answer) {
-  const std::string line = har_entry(request, answer) + "\n";
+Result<void> HarWriter::append(const EngineRequest& request, const HttpAnswer& answer) {
+  // The line end comes first: what stands before may be a line that was cut off.
+  const std::string line = "\n" + har_entry(request, answer);
   const std::lock_guard lock(mutex_);
   for (std::size_t at = 0; at < line.size() && journal_ >= 0;) {
     const ssize_t written = ::write(journal_, line.data() + at, line.size() - at);
-    if (written < 0 && errno != EINTR) return;
+    if (written < 0 && errno != EINTR)
+      return fail(Code::try_again,
+                  path_ + ".part: the answer could not be recorded: " + std::strerror(errno));
     at += written > 0 ? static_cast<std::size_t>(written) : 0;
   }
+  return {};
 }
 
 Result<void> HarWriter::close() {
@@ -319,12 +323,20 @@ class RecordingTransport final : public Transport {
     if (request.is_confidential) return inner_->send(std::move(request), std::move(done));
     auto kept = std::make_shared<const EngineRequest>(request);
     inner_->send(std::move(request), [this, kept, done = std::move(done)](HttpAnswer answer) {
-      writer_.append(*kept, answer);
+      if (const auto recorded = writer_.append(*kept, answer); !recorded) answer = lost(recorded.error());
       done(std::move(answer));
     });
   }
 
  private:
+  /// A list that the recording lacks must not be shown as if a replay would show it too.
+  static HttpAnswer lost(const Error& error) {
+    HttpAnswer answer;
+    answer.failure = Failure::not_recorded;
+    answer.message = error.text;
+    return answer;
+  }
+
   std::unique_ptr<Transport> inner_;
   HarWriter& writer_;
 };

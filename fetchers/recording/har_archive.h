@@ -16,10 +16,10 @@ namespace metafuse::fetchers {
 /// Identifies a request in a replay: method, URL and body, without secrets. Headers do not count.
 std::string exchange_key(const EngineRequest& request);
 
-/// Writes exchanges into a HAR 1.2 file. Each exchange is written as a line of FILE.part before append()
-/// returns. Several writers of one file, of this process or others, share FILE.part. The last of them to be
-/// closed merges it with the previous contents of FILE into a HAR (of equal requests the latest is kept). If
-/// that fails, FILE.part remains.
+/// Writes exchanges into a HAR 1.2 file. Each exchange is a line of FILE.part once append() has returned
+/// without an error. Several writers of one file, of this process or others, share FILE.part. The last of
+/// them to be closed merges it with the previous contents of FILE into a HAR (of equal requests the latest is
+/// kept). If that fails, FILE.part remains.
 class HarWriter {
  public:
   /// errors: no_input when the folder is not writable
@@ -27,7 +27,8 @@ class HarWriter {
   static Result<std::unique_ptr<HarWriter>> open(const std::string& path);
   ~HarWriter();
 
-  void append(const EngineRequest& request, const HttpAnswer& answer);
+  /// errors: try_again: the line cannot be written, or not all of it; later lines are not affected
+  Result<void> append(const EngineRequest& request, const HttpAnswer& answer);
   /// errors: as write_file; bad_data when FILE exists and is not a HAR
   Result<void> close();
 
@@ -54,7 +55,8 @@ class HarArchive {
   TextMap<HttpAnswer> answers_;
 };
 
-/// Sends through `inner` and records each exchange. The writer must outlive it.
+/// Sends through `inner` and records each exchange; an answer that cannot be recorded becomes a failure,
+/// not_recorded. The writer must outlive it.
 std::unique_ptr<Transport> make_recording_transport(std::unique_ptr<Transport> inner, HarWriter& writer);
 /// Answers from an archive, which must outlive it. A request that is not recorded fails with not_recorded,
 /// and the message names it.

@@ -84,6 +84,10 @@ void add_lists_and_indexes(std::vector<Way>& out) {
                   {"words of a document", R"({"url":"http://a.example/","text":")", "word% ", "\"}"},
                   {"one word", R"({"url":"http://a.example/","text":")", "a ", "\"}"},
                   {"a long word", R"({"url":"http://a.example/","text":")", "a", "\"}"},
+                  {"Chinese without blanks", R"({"url":"http://a.example/","text":")",
+                   "\xE6\x9D\xB1\xE4\xBA\xAC", "\"}"},
+                  {"Thai without blanks", R"({"url":"http://a.example/","text":")",
+                   "\xE0\xB8\xA0\xE0\xB8\xB2\xE0\xB8\xA9\xE0\xB8\xB2", "\"}"},
                   {"fields", R"({"url":"http://a.example/")", R"(,"f%":"a")", "}"}}});
   out.push_back({"query of an index",
                  4 * kKilobyte,

@@ -136,7 +136,8 @@ class EngineFiles {
     if (fetchers::may_be_tried(engine)) loaded_.tried.push_back(engine);
     if (const auto* vectors = std::get_if<fetchers::VectorAccess>(&engine.access);
         vectors != nullptr && engine.embedding)
-      (engine.is_disabled ? disabled_embeddings_ : embeddings_).emplace(vectors->database, *engine.embedding);
+      (engine.is_disabled || engine.is_optional ? disabled_embeddings_ : embeddings_)
+          .emplace(vectors->database, *engine.embedding);
     if (const std::string database = index_of(engine); !database.empty()) {
       loaded_.indexes[engine.name] = database;
       auto& content = loaded_.contents[database];  // several engines may use one index

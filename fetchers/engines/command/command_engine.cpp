@@ -29,9 +29,6 @@ void check_command(EngineBlock& block, const std::vector<std::string>& words) {
 /// are failures.
 constexpr int kNothingFound = 1;
 
-constexpr std::size_t kMaxEmbeddedTitleBytes = 500;
-constexpr std::size_t kMaxEmbeddedSnippetBytes = 2000;
-
 /// The arguments with the query inserted, or an error if the query is not acceptable as an argument.
 Result<std::vector<std::string>> filled_arguments(const CommandAccess& access, std::string_view query) {
   if (query.find_first_of(std::string_view("\0\n\r", 3)) != std::string_view::npos)
@@ -61,8 +58,8 @@ Hit hit_of(const CommandAccess& access, std::string_view line) {
     const std::string_view value = line.substr(0, end);
     const std::string& field = access.fields[i];
     if (field == "url") hit.url = resolved_url(access.url_prefix + std::string(value), "").value_or("");
-    if (field == "title") hit.title = clean_text(value, false, kMaxEmbeddedTitleBytes);
-    if (field == "content") hit.snippet = clean_text(value, false, kMaxEmbeddedSnippetBytes);
+    if (field == "title") hit.title = clean_text(value, false, kMaxTitleBytes);
+    if (field == "content") hit.snippet = clean_text(value, false, kMaxSnippetBytes);
     if (field == "published") hit.published = clean_date(value);
     if (field == "language") hit.language = language_tag(value);
     line.remove_prefix(std::min(end + access.delimiter.size(), line.size()));
@@ -88,6 +85,7 @@ void read_command(EngineBlock& block) {
     if (std::find(access.fields.begin(), access.fields.end(), "url") == access.fields.end())
       reading.error("delimiter: keys must include url");
   }
+  take_max_connections(block);
   block.take("url_prefix", access.url_prefix);
   block.take("max_output_bytes", access.max_bytes, 1, 64 << 20);
 }

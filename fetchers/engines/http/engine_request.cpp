@@ -333,7 +333,8 @@ EngineRequest build_request(const Engine& engine, const ReadyAccess& ready, std:
   const std::string& body = chosen(access, &NextPage::body, &HttpAccess::body);
   EngineRequest request =
       filled_request(engine, ready,
-                     {access.method, chosen(access, &NextPage::url, &HttpAccess::url), body,
+                     {chosen(access, &NextPage::method, &HttpAccess::method),
+                      chosen(access, &NextPage::url, &HttpAccess::url), body,
                       chosen(ready.redacted, &NextPage::url, &HttpAccess::url),
                       chosen(ready.redacted, &NextPage::body, &HttpAccess::body),
                       content_type_of(access.content_type, access.headers, body), access.answer.format},

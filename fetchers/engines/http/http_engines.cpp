@@ -2,7 +2,6 @@
 // described by paths (JSON, HTML, XML), and other meta-search servers.
 
 #include <algorithm>
-#include <filesystem>
 
 #include "core/field_value.h"
 #include "core/json.h"
@@ -282,29 +281,29 @@ void take_key_header(EngineBlock& block, HttpAccess& access, std::string_view he
 namespace {
 
 /// Reads a required file now, so that a mistake is found before the first search; empty if it cannot be read.
-std::string text_of_file(EngineBlock& block, std::string_view key, std::string& path) {
+std::string text_of_file(EngineBlock& block, std::string_view key, std::string& path, const char* what) {
   constexpr std::size_t kMaxPemBytes = std::size_t{1} << 20;
   path = block.required_path(key);
   if (path.empty()) return {};
   auto text = read_text(path, kMaxPemBytes);
-  if (!text) block.error_at(key, "client_certificate: " + text.error().text);
+  if (!text) block.error_at(key, std::string(what) + ": " + text.error().text);
   return text ? std::move(*text) : std::string();
 }
 
 }  // namespace
 
 void take_certificates(EngineBlock& block, HttpAccess& access) {
-  const YamlNode* verify = block.map.take("verify");
-  if (verify != nullptr && verify->is_scalar() && (verify->text == "true" || verify->text == "false"))
-    access.verifies_certificates = verify->text == "true";
-  else if (auto file = verify == nullptr ? std::nullopt : block.map.take_string("verify"))
-    access.ca_file = (std::filesystem::path(block.folder) / *file).string();
+  if (const YamlNode* verify = block.map.take("verify"); verify != nullptr && as_bool(*verify))
+    access.verifies_certificates = *as_bool(*verify);
+  else if (verify != nullptr)
+    text_of_file(block, "verify", access.ca_file, "verify");
   const YamlNode* own = block.map.take("client_certificate");
   if (own == nullptr) return;
   EngineBlock reading = block.inner(*own, "client_certificate");
   if (!own->is_map()) return;
-  const std::string certificate = text_of_file(reading, "certificate", access.certificate_file);
-  const std::string key = text_of_file(reading, "key", access.key_file);
+  constexpr const char* kClient = "client_certificate";
+  const std::string certificate = text_of_file(reading, "certificate", access.certificate_file, kClient);
+  const std::string key = text_of_file(reading, "key", access.key_file, kClient);
   if (!certificate.empty() && !key.empty())
     if (const auto checked = check_key_of_certificate(certificate, key); !checked)
       reading.error("client_certificate: " + checked.error().text);
@@ -333,7 +332,40 @@ std::string take_base_url(EngineBlock& block, const std::string& preset) {
   return url;
 }
 
+namespace {
+
+/// SearXNG allows true (every error), one status, or a list of them.
+void take_retry_statuses(EngineBlock& block) {
+  const YamlNode* node = block.map.take("retry_on_http_error");
+  const auto is_every = node == nullptr ? std::optional(false) : as_bool(*node);
+  if (is_every && !*is_every) return;
+  std::vector<int>& statuses = block.engine.retry_statuses;
+  if (is_every) {
+    statuses = {500, 502, 503, 504};
+    return;
+  }
+  for (const std::string& text : block.texts("retry_on_http_error"))
+    if (text.size() == 3 && text.find_first_not_of("0123456789") == std::string::npos)
+      statuses.push_back(std::stoi(text));
+    else
+      block.error_at("retry_on_http_error", "retry_on_http_error must be true, false or HTTP statuses");
+}
+
+void take_limits(EngineBlock& block) {
+  Engine& engine = block.engine;
+  block.take("connect_timeout", engine.connect_seconds, 0.01, 300);
+  block.take("first_byte_timeout", engine.first_byte_seconds, 0.01, 300);
+  block.take("max_bytes", engine.max_bytes, 1024, 64 << 20);
+  block.take("retries", engine.retries, 0, 10);
+  block.take("requests_per_second", engine.requests_per_second, 0, 1e6);
+  take_max_connections(block);
+  take_retry_statuses(block);
+}
+
+}  // namespace
+
 void take_http_keys(EngineBlock& block, HttpAccess& access) {
+  take_limits(block);
   take_request_body(block, access);
   for (auto& field : take_header_fields(block, "headers")) access.headers.push_back(std::move(field));
   for (auto& field : take_header_fields(block, "cookies")) access.cookies.push_back(std::move(field));
@@ -373,6 +405,18 @@ void require_part(EngineBlock& block, const PartRule& part, std::string_view nam
               "\"");
 }
 
+/// A feed is read by what RSS and Atom call its parts; paths would have no effect.
+void refuse_paths_of_feed(EngineBlock& block) {
+  std::vector<std::string> keys = {"id_xpath",           "suggestion_xpath",    "thumbnail_prefix",
+                                   "url_format",         "results_match",       "results_optional",
+                                   "title_html_to_text", "content_html_to_text"};
+  for (const ResultPart& part : kResultParts) keys.push_back(path_key(Format::xml, part.name));
+  for (const DetailRow& row : result_details()) keys.push_back(path_key(Format::xml, row.name));
+  for (const std::string& key : keys)
+    if (block.map.take(key) != nullptr)
+      block.error_at(key, key + " needs results_xpath; without both, the answer is read as RSS or Atom");
+}
+
 }  // namespace
 
 std::optional<Format> path_format(std::string_view type) {
@@ -392,12 +436,9 @@ void read_by_paths(EngineBlock& block) {
   take_search_url(block, access);
   const AnswerRules& rules = access.answer;
   const bool is_feed = format == Format::xml && rules.results.empty();
-  if (!is_feed) {
-    require_part(block, rules.url, "url", rules);
-    require_part(block, rules.title, "title", rules);
-  } else if (!rules.url.empty() || !rules.title.empty()) {
-    block.error("url_xpath and title_xpath need results_xpath; leave out all three to read RSS and Atom");
-  }
+  if (is_feed) return refuse_paths_of_feed(block);
+  require_part(block, rules.url, "url", rules);
+  require_part(block, rules.title, "title", rules);
 }
 
 void read_opensearch_description(EngineBlock& block) {

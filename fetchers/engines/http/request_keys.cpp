@@ -1,6 +1,7 @@
 #include <algorithm>
 
 #include "core/json.h"
+#include "core/text.h"
 #include "core/url.h"
 #include "fetchers/answers/answer_parser.h"
 #include "fetchers/engines/http/http_readers.h"
@@ -84,16 +85,7 @@ Result<std::string> json_template(const Json& value) {
 /// In place of a body that was refused: without it, the URL would seem to lack the query too.
 constexpr const char* kRefusedBody = "{query}";
 
-}  // namespace
-
-void take_request_body(EngineBlock& block, HttpAccess& access) {
-  if (auto method = block.map.take_string("method")) {
-    access.method = *method;
-    std::transform(access.method.begin(), access.method.end(), access.method.begin(),
-                   [](char c) { return c >= 'a' && c <= 'z' ? static_cast<char>(c - 32) : c; });
-    if (access.method != "GET" && access.method != "POST")
-      block.error_at("method", "method must be GET or POST");
-  }
+void take_body(EngineBlock& block, HttpAccess& access) {
   if (const YamlNode* node = block.map.take("json_body")) {
     if (block.map.take("request_body") != nullptr)
       block.error_at("json_body", "json_body and request_body exclude each other; keep one");
@@ -101,13 +93,25 @@ void take_request_body(EngineBlock& block, HttpAccess& access) {
     if (!text) block.error_at("json_body", "json_body: " + text.error().text);
     access.body = text ? *text : kRefusedBody;
     access.content_type = "application/json";
-    if (block.map.take("method") == nullptr) access.method = "POST";
     return;
   }
   block.take("request_body", access.body);
   const auto text = body_template(access.body);
   if (!text) block.check("request_body", false, text.error().text);
   access.body = text ? *text : kRefusedBody;
+}
+
+}  // namespace
+
+void take_request_body(EngineBlock& block, HttpAccess& access) {
+  take_body(block, access);
+  const auto method = block.map.take_string("method");
+  access.method = method.value_or(access.body.empty() ? "GET" : "POST");
+  for (char& c : access.method) c = ascii_upper(c);
+  if (access.method != "GET" && access.method != "POST")
+    block.error_at("method", "method must be GET or POST");
+  else if (access.method == "GET" && !access.body.empty())
+    block.error_at("method", "a GET request has no body; leave out method, or write method: POST");
 }
 
 namespace {
@@ -215,6 +219,7 @@ void take_next_page(EngineBlock& block, HttpAccess& access) {
   HttpAccess sent;
   take_request_body(reading, sent);
   next.body = sent.body;
+  if (!next.body.empty() || reading.map.take("method") != nullptr) next.method = sent.method;
   reading.map.finish();
   if (!has(next.url, next.body, "{cursor}"))
     reading.error("next_page must contain {cursor} in its search_url or body");

@@ -19,6 +19,8 @@ namespace {
 
 constexpr std::size_t kMaxWordBytes = 64;  ///< of longer words, only the beginning counts
 constexpr std::size_t kPartCharacters = 4;
+constexpr std::size_t kMostAtOnce =
+    4096;  ///< bytes of a run without blanks, which may be as long as the text
 
 UChar32 as_icu(char32_t c) {
   return static_cast<UChar32>(c);
@@ -196,7 +198,7 @@ void WordCutter::cut_other() {
   while (at_ < text_.size()) {
     std::size_t after = at_;
     const Run here = next_run(text_, after);
-    if (at_ > begin && here != run) break;
+    if (at_ > begin && (here != run || (run != Run::word && after - begin > kMostAtOnce))) break;
     run = here;
     at_ = after;
     if (run == Run::none) return;
@@ -220,11 +222,6 @@ void WordCutter::cut_other() {
 }
 
 void WordCutter::cut_pairs(std::size_t begin, std::size_t end) {
-  constexpr std::size_t kMostAtOnce = 4096;
-  if (end - begin > kMostAtOnce) {  // a run may be as long as the text
-    end = begin + truncate_utf8(text_.substr(begin, kMostAtOnce), kMostAtOnce).size();
-    at_ = end;
-  }
   const icu::UnicodeString run = case_folded(text_.substr(begin, end - begin));
   std::vector<std::string> found;
   for (int32_t at = 0; at < run.length();) {
@@ -236,16 +233,11 @@ void WordCutter::cut_pairs(std::size_t begin, std::size_t end) {
     at = second;
   }
   is_piece_ = found.size() > 1;
-  is_of_pairs_ = true;
+  is_of_pairs_ = !found.empty();
   pieces_.assign(std::make_move_iterator(found.rbegin()), std::make_move_iterator(found.rend()));
 }
 
 void WordCutter::cut_by_dictionary(std::size_t begin, std::size_t end) {
-  constexpr std::size_t kMostAtOnce = 4096;
-  if (end - begin > kMostAtOnce) {
-    end = begin + truncate_utf8(text_.substr(begin, kMostAtOnce), kMostAtOnce).size();
-    at_ = end;
-  }
   const icu::UnicodeString run = case_folded(text_.substr(begin, end - begin));
   UErrorCode status = U_ZERO_ERROR;
   const std::unique_ptr<icu::BreakIterator> words(

@@ -66,13 +66,14 @@ Result<const FileKind*> kind_of_file(const std::string& path) {
   return kind_by_content(head);
 }
 
+/// The documents of a file; a table is one text.
 Result<std::vector<SourceDocument>> documents_in(const std::string& path, const FileKind& kind) {
   if (!kind.left_out.empty()) return fail(Code::no_input, std::string(kind.left_out));
   TRY(const auto bytes, read_text(path, kind.max_bytes));
   if (is_blank(bytes)) return fail(Code::no_input, "empty");
   const FileKind& real = kind_of_bytes(kind, bytes);
   if (!real.left_out.empty()) return fail(Code::no_input, std::string(real.left_out));
-  TRY(auto documents, real.read(bytes));
+  TRY(auto documents, (has_rows(real) ? read_text_file : real.read)(bytes));
   for (SourceDocument& document : documents) {
     document.place = path;
     document.file = path;
@@ -269,9 +270,7 @@ Result<void> read_rows(const SourceFile& file, const FileKind& kind, const std::
     return {};
   }
   if (is_csv(kind) && !has_row) {
-    FileKind as_text = kind;
-    as_text.read = read_text_file;
-    if (auto documents = documents_in(file.path, as_text)) {
+    if (auto documents = documents_in(file.path, kind)) {
       note_cut(file, kind, *documents, report);
       documents->front().url = file.url;
       return give_all(file.path, kind, std::move(*documents), take, report);

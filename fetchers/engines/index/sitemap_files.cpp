@@ -1,6 +1,7 @@
 #include "fetchers/engines/index/sitemap_files.h"
 
 #include <filesystem>
+#include <set>
 
 #include <pugixml.hpp>
 
@@ -8,6 +9,7 @@
 #include "core/text.h"
 #include "core/text_file.h"
 #include "core/url.h"
+#include "fetchers/answers/answer_text.h"
 
 namespace metafuse::fetchers {
 namespace {
@@ -15,16 +17,10 @@ namespace {
 constexpr std::size_t kMaxSitemapBytes = std::size_t{50} << 20;  ///< the protocol's limit
 constexpr int kDeepestSitemap = 4;
 
-std::string_view element_name(const pugi::xml_node& node) {
-  const std::string_view name = node.name();
-  const std::size_t colon = name.find(':');
-  return colon == std::string_view::npos ? name : name.substr(colon + 1);
-}
-
 /// The text of a child element of an entry, without surrounding white space.
 std::string part_of_entry(const pugi::xml_node& entry, std::string_view part) {
   for (const pugi::xml_node& child : entry.children()) {
-    if (element_name(child) != part) continue;
+    if (without_prefix(child.name()) != part) continue;
     return std::string(ascii_trimmed(child.text().as_string()));
   }
   return {};
@@ -51,8 +47,16 @@ std::string file_of_url(const std::filesystem::path& folder, const std::string& 
   return {};
 }
 
-Result<void> gather_pages(const std::string& path, int depth, std::vector<SourceFile>& files,
+/// Sitemaps name each other as often as they like; each is entered once.
+struct Gathered {
+  std::set<std::filesystem::path> entered;
+  std::vector<SourceFile> files;
+};
+
+Result<void> gather_pages(const std::string& path, int depth, Gathered& gathered,
                           std::vector<std::string>& left_out) {
+  std::error_code ignored;
+  if (!gathered.entered.insert(std::filesystem::weakly_canonical(path, ignored)).second) return {};
   if (depth > kDeepestSitemap)
     return fail(Code::bad_data,
                 path + ": sitemaps are nested more than 4 levels deep; give the inner ones directly");
@@ -60,7 +64,7 @@ Result<void> gather_pages(const std::string& path, int depth, std::vector<Source
   pugi::xml_document document;
   if (const auto parsed = document.load_buffer(text.data(), text.size()); !parsed)
     return fail(Code::bad_data, path + ": not valid XML: " + parsed.description());
-  const std::string_view root = element_name(document.document_element());
+  const std::string_view root = without_prefix(document.document_element().name());
   const bool is_index = root == "sitemapindex";
   if (!is_index && root != "urlset")
     return fail(Code::bad_data,
@@ -73,9 +77,9 @@ Result<void> gather_pages(const std::string& path, int depth, std::vector<Source
     if (file.empty()) {
       left_out.push_back(url + ": no file for this page below " + (folder.empty() ? "." : folder.string()));
     } else if (is_index) {
-      TRY_VOID(gather_pages(file, depth + 1, files, left_out));
+      TRY_VOID(gather_pages(file, depth + 1, gathered, left_out));
     } else {
-      files.push_back({file, url, part_of_entry(entry, "lastmod")});
+      gathered.files.push_back({file, url, part_of_entry(entry, "lastmod")});
     }
   }
   return {};
@@ -85,9 +89,9 @@ Result<void> gather_pages(const std::string& path, int depth, std::vector<Source
 
 Result<std::vector<SourceFile>> files_of_sitemap(const std::string& path,
                                                  std::vector<std::string>& left_out) {
-  std::vector<SourceFile> files;
-  TRY_VOID(gather_pages(path, 0, files, left_out));
-  return files;
+  Gathered gathered;
+  TRY_VOID(gather_pages(path, 0, gathered, left_out));
+  return std::move(gathered.files);
 }
 
 }  // namespace metafuse::fetchers

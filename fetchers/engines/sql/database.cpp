@@ -7,19 +7,17 @@
 #include <fmt/format.h>
 
 #include "core/contract.h"
-#include "core/encoding.h"
 #include "core/languages.h"
 #include "core/number.h"
 #include "core/text.h"
 #include "core/url.h"
 #include "fetchers/answers/answer_dates.h"
 #include "fetchers/answers/answer_text.h"
+#include "fetchers/answers/part_text.h"
 
 namespace metafuse::fetchers {
 namespace {
 
-constexpr std::size_t kMaxRowTitleBytes = 500;
-constexpr std::size_t kMaxRowSnippetBytes = 2000;
 constexpr std::array<std::string_view, 5> kBoundNames = {"query", "wildcard", "vector", "limit", "offset"};
 
 bool is_name_character(char c) {
@@ -149,29 +147,30 @@ void HitRows::add(std::span<const std::string_view> columns, std::span<const std
     return found == columns.end() ? std::string_view()
                                   : values[static_cast<std::size_t>(found - columns.begin())];
   };
-  std::string url;
-  std::string_view rest = url_format_;
-  while (!rest.empty()) {
-    const std::size_t open = rest.find('{');
-    const std::size_t close = rest.find('}', open);
-    if (open == std::string_view::npos || close == std::string_view::npos) break;
-    url += rest.substr(0, open);
-    url += percent_encoded(value_of(rest.substr(open + 1, close - open - 1)));
-    rest.remove_prefix(close + 1);
-  }
-  auto resolved =
-      resolved_url(url_format_.empty() ? std::string(value_of("url")) : url + std::string(rest), "");
+  const auto part_of_url = [&](const std::string& name) {
+    if (std::find(columns.begin(), columns.end(), name) == columns.end()) unknown_ = name;
+    return value_of(name);
+  };
+  const auto url =
+      url_format_.empty() ? std::string(value_of("url")) : filled_format(url_format_, part_of_url);
+  auto resolved = url ? resolved_url(*url, "") : std::nullopt;
   if (!resolved) return;
   Hit hit;
   hit.url = std::move(*resolved);
-  hit.title = clean_text(value_of("title"), false, kMaxRowTitleBytes);
-  hit.snippet = clean_text(value_of("content"), false, kMaxRowSnippetBytes);
+  hit.title = clean_text(value_of("title"), false, kMaxTitleBytes);
+  hit.snippet = clean_text(value_of("content"), false, kMaxSnippetBytes);
   hit.published = clean_date(value_of("published"));
   hit.language = language_tag(value_of("language"));
   double score = 0;
   // Servers have infinite numbers and numbers that are none; no score is one.
   if (to_double(value_of("score"), score) && std::isfinite(score)) hit.score = score;
   list_.hits.push_back(std::move(hit));
+}
+
+Result<RankedList> HitRows::take() {
+  if (!unknown_.empty())
+    return fail(Code::bad_config, "url_format: the statement has no column \"" + unknown_ + '"');
+  return std::move(list_);
 }
 
 Error left_out(std::string_view what, std::string_view package) {

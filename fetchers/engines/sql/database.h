@@ -50,7 +50,7 @@ struct SqlStatementText {
 Result<SqlStatementText> with_marks(std::string_view sql, SqlStatementText::Marks marks);
 
 /// Turns rows into hits by the columns url, title, content, published, language and score. Rows before the
-/// window and rows without a URL are left out.
+/// window, and rows without a URL or a part of it, are left out.
 class HitRows {
  public:
   /// in:     url_format - "https://host/{COLUMN}", or empty if there is a column url
@@ -58,15 +58,18 @@ class HitRows {
   HitRows(std::string url_format, int depth, int to_skip)
       : url_format_(std::move(url_format)), depth_(depth), to_skip_(to_skip) {}
 
-  bool is_full() const { return static_cast<int>(list_.hits.size()) >= depth_; }
+  /// Whether further rows change nothing.
+  bool is_full() const { return static_cast<int>(list_.hits.size()) >= depth_ || !unknown_.empty(); }
   /// Requires equally many columns and values.
   void add(std::span<const std::string_view> columns, std::span<const std::string_view> values);
-  RankedList take() { return std::move(list_); }
+  /// errors: bad_config: url_format names a column that the rows do not have
+  Result<RankedList> take();
 
  private:
   std::string url_format_;
   int depth_;
   int to_skip_;
+  std::string unknown_;  ///< a column of url_format that the rows lack
   RankedList list_;
 };
 

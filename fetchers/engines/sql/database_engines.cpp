@@ -100,15 +100,30 @@ std::string with_named_query(std::string statement) {
   return statement;
 }
 
-void check_statement(EngineBlock& block, const YamlNode& node, const std::string& statement) {
+using Marks = SqlStatementText::Marks;
+
+void check_statement(EngineBlock& block, const YamlNode& node, const std::string& statement, Marks with,
+                     bool has_vectors) {
   const std::size_t first = std::min(statement.find_first_not_of(" \t\r\n("), statement.size());
   const std::string begin = ascii_lower(statement.substr(first, 6));
   if (!begin.starts_with("select") && !begin.starts_with("with"))
     block.diagnostics.error(node.place, "query_str must be a SELECT");
-  const auto marks = with_marks(statement, SqlStatementText::Marks::question);
+  const auto marks = with_marks(statement, with);
   if (!marks) return block.diagnostics.error(node.place, "query_str: " + marks.error().text);
-  if (!marks->has("query") && !marks->has("wildcard") && !marks->has("vector"))
-    block.diagnostics.error(node.place, "query_str must contain :query, :wildcard or :vector");
+  if (!has_vectors && marks->has("vector"))
+    block.diagnostics.error(node.place, "query_str: this database is not given a :vector");
+  else if (!marks->has("query") && !marks->has("wildcard") && !marks->has("vector"))
+    block.diagnostics.error(node.place, has_vectors ? "query_str must contain :query, :wildcard or :vector"
+                                                    : "query_str must contain :query or :wildcard");
+}
+
+/// Takes `query_str`.
+std::string take_own_statement(EngineBlock& block, Marks marks, bool has_vectors) {
+  const YamlNode* node = block.map.take_required("query_str");
+  std::string statement = with_named_query(block.text("query_str"));
+  block.map.take("limit");  // a SearXNG key without effect: the depth limits the results
+  if (node != nullptr && node->is_scalar()) check_statement(block, *node, statement, marks, has_vectors);
+  return statement;
 }
 
 using MakeStatement = std::string (*)(EngineBlock& block, const std::string& table, const std::string& how);
@@ -116,16 +131,15 @@ using MakeStatement = std::string (*)(EngineBlock& block, const std::string& tab
 /// Takes `query_str`, or `table` with `search`.
 void take_statement(EngineBlock& block, DatabaseAccess& access, const std::vector<std::string>& kinds,
                     MakeStatement make) {
+  take_max_connections(block);
   block.take("url_format", access.url_format);
   const YamlNode* own = block.map.take("query_str");
   const YamlNode* table = make == nullptr ? nullptr : block.map.take("table");
   if (own != nullptr && table != nullptr)
     block.error_at("table", "table and query_str exclude each other; keep one");
   if (table == nullptr) {
-    block.map.take_required("query_str");
-    access.statement = with_named_query(block.text("query_str"));
-    block.map.take("limit");  // a SearXNG key without effect: the depth limits the results
-    if (own != nullptr && own->is_scalar()) check_statement(block, *own, access.statement);
+    const Marks marks = access.server == Server::postgresql ? Marks::numbered : Marks::question;
+    access.statement = take_own_statement(block, marks, true);
     return;
   }
   const std::string how = block.text("search", kinds.front());
@@ -143,6 +157,14 @@ void take_server(EngineBlock& block, DatabaseAccess& access) {
 }
 
 }  // namespace
+
+void read_sqlite(EngineBlock& block) {
+  auto& access = block.engine.access.emplace<SqliteAccess>();
+  access.database = block.required_path("database");
+  access.statement = take_own_statement(block, Marks::question, false);
+  take_max_connections(block);
+  block.take("url_format", access.url_format);
+}
 
 void read_postgresql(EngineBlock& block) {
   auto& access = block.engine.access.emplace<DatabaseAccess>();

@@ -1,32 +1,12 @@
 #include "fetchers/engines/sql/sqlite_file.h"
 
-#include <algorithm>
 #include <string>
 #include <vector>
 
 #include "core/sqlite_database.h"
 #include "fetchers/engines/sql/database.h"
-#include "fetchers/engines/sql/sql_readers.h"
 
 namespace metafuse::fetchers {
-
-void read_sqlite(EngineBlock& block) {
-  auto& access = block.engine.access.emplace<SqliteAccess>();
-  access.database = block.required_path("database");
-  access.statement = block.map.take_required_string("query_str");
-  block.take("url_format", access.url_format);
-  block.map.take("limit");
-  const YamlNode* node = block.map.take("query_str");
-  if (node == nullptr || !node->is_scalar()) return;
-  const std::string& text = access.statement;
-  const std::string_view begin =
-      std::string_view(text).substr(std::min(text.find_first_not_of(" \t\r\n"), text.size()));
-  if (!begin.starts_with("SELECT") && !begin.starts_with("select") && !begin.starts_with("WITH") &&
-      !begin.starts_with("with"))
-    block.diagnostics.error(node->place, "query_str must be a SELECT");
-  if (text.find(":query") == std::string::npos && text.find(":wildcard") == std::string::npos)
-    block.diagnostics.error(node->place, "query_str must contain :query or :wildcard");
-}
 
 Result<RankedList> search_sqlite(const SqliteAccess& access, std::string_view query, int depth, int offset,
                                  const Deadline& deadline) {

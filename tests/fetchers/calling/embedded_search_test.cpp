@@ -7,6 +7,8 @@
 
 #include "core/sqlite_database.h"
 #include "core/text_file.h"
+#include "fetchers/calling/make_fetcher.h"
+#include "fetchers/definition/engine_file.h"
 #include "fetchers/engines/command/command_engine.h"
 #include "fetchers/engines/sql/sqlite_file.h"
 #include "tests/support/manual_clock.h"
@@ -29,6 +31,15 @@ std::vector<std::string> urls_of(const Result<RankedList>& list) {
 }
 
 using Urls = std::vector<std::string>;
+
+/// The path of an index of one document, of the host a.example.
+std::string index_of_one(const test::TemporaryFolder& folder) {
+  const std::string path = folder.path("one.db");
+  const auto built = build_local_index(
+      path, {folder.write("one.jsonl", "{\"url\":\"https://a.example/1\",\"title\":\"one\"}\n")});
+  if (!built) FAIL(built.error().text);
+  return path;
+}
 
 struct Index {
   test::TemporaryFolder folder;
@@ -403,6 +414,55 @@ TEST_CASE("A SQLite engine binds the query and only reads and keeps its deadline
       "SELECT id FROM c WHERE id < 0 AND :query != ''";
   const Deadline short_time(machine_clock(), std::chrono::milliseconds(30));
   CHECK(search_sqlite(access, "x", 10, 0, short_time).error().code == Code::try_again);
+}
+
+TEST_CASE("Rules for hosts hold for the results of engines that are not behind HTTP",
+          "[fetchers][sqlite][hostnames]") {
+  const test::TemporaryFolder folder;
+  auto database = SqliteDatabase::open(folder.path("x.db"), {.mode = SqliteMode::create});
+  REQUIRE(database.has_value());
+  REQUIRE(database
+              ->run("CREATE TABLE t(url TEXT); INSERT INTO t "
+                    "VALUES('https://a.example/1'),('https://b.example/2');")
+              .has_value());
+  const auto file =
+      parse_engine_file("engines:\n  - {name: s, engine: sqlite, database: '" + folder.path("x.db") +
+                            "', query_str: 'SELECT url FROM t WHERE :query <> 0'}\n  - {name: c, engine: "
+                            "command, command: [/bin/echo, 'https://a.example/1', '{{QUERY}}'], delimiter: "
+                            "{chars: ' ', keys: [url, title]}}\n  - {name: l, engine: local, database: '" +
+                            index_of_one(folder) + "'}\n",
+                        "e.yaml");
+  REQUIRE(file.has_value());
+  FetcherOptions options;
+  options.hostnames.remove = {R"((.*\.)?a\.example$)"};
+  options.hostnames.replace = {{"^b", "c"}};
+  const auto fetcher = make_fetcher(file->engines, options);
+  REQUIRE(fetcher.has_value());
+  const std::vector<ExpandedQuery> queries = {{"t", "s", "one"}, {"t", "c", "one"}, {"t", "l", "one"}};
+  const auto lists = (*fetcher)->fetch(queries, {.deadline = soon()}, {});
+  CHECK(urls_of(lists[0].list) == Urls{"https://c.example/2"});
+  for (const FetchedList& list : {lists[1], lists[2]}) {
+    CHECK(list.failure == Failure::none);
+    CHECK(list.list.hits.empty());
+  }
+}
+
+TEST_CASE("A query longer than an engine's own limit is not sent to it", "[fetchers][sqlite]") {
+  const test::TemporaryFolder folder;
+  const auto file = parse_engine_file(
+      "engines:\n  - {name: l, engine: local, max_query_bytes: 10, database: '" + index_of_one(folder) +
+          "'}\n  - {name: any, engine: local, database: '" + index_of_one(folder) + "'}\n",
+      "e.yaml");
+  REQUIRE(file.has_value());
+  const auto fetcher = make_fetcher(file->engines);
+  REQUIRE(fetcher.has_value());
+  const std::vector<ExpandedQuery> queries = {{"t", "l", std::string(10, 'a')},
+                                              {"t", "l", std::string(11, 'a')},
+                                              {"t", "any", std::string(3000, 'a')}};
+  const auto lists = (*fetcher)->fetch(queries, {.deadline = soon()}, {});
+  CHECK(lists[0].failure == Failure::none);
+  CHECK(lists[1].failure == Failure::query_too_long);
+  CHECK(lists[2].failure == Failure::none);
 }
 
 TEST_CASE("A command gets the query as one argument and nothing else", "[fetchers][command]") {

@@ -51,6 +51,62 @@ EngineRequest request_with(const Engine& engine, const std::string& query) {
 
 }  // namespace
 
+TEST_CASE("A feed has no paths, since they would have no effect", "[fetchers][definition]") {
+  const std::string feed = "engine: xml_engine, " + kUrl;
+  CHECK(error_of_keys(feed + "url_prefix: 'http://a.example/', kind: video").empty());
+  for (const std::string key :
+       {"content_xpath", "published_xpath", "thumbnail_xpath", "thumbnail_prefix", "url_format",
+        "results_match", "suggestion_xpath", "length_xpath", "title_xpath", "id_xpath"}) {
+    INFO(key);
+    CHECK(error_of_keys(feed + key + ": './a'").find(key + " needs results_xpath") != std::string::npos);
+  }
+}
+
+TEST_CASE("`verify` is true or false as YAML writes it, or a file that can be read",
+          "[fetchers][definition]") {
+  const std::string json = "engine: json_engine, results_query: r, url_query: u, title_query: t, " + kUrl;
+  for (const std::string yes : {"true", "True", "yes"}) {
+    const auto access = std::get<HttpAccess>(engine_with(json + "verify: " + yes).access);
+    CHECK(access.verifies_certificates);
+    CHECK(access.ca_file.empty());
+  }
+  CHECK_FALSE(std::get<HttpAccess>(engine_with(json + "verify: False").access).verifies_certificates);
+  CHECK(error_of_keys(json + "verify: missing.pem").find("e.yaml:2:") == 0);
+  CHECK(error_of_keys(json + "verify: missing.pem").find("missing.pem") != std::string::npos);
+}
+
+TEST_CASE("Engines that are not behind HTTP refuse the keys of requests", "[fetchers][definition]") {
+  for (const std::string key : {"max_bytes: 5000", "retries: 1", "retry_on_http_error: 500",
+                                "requests_per_second: 1", "connect_timeout: 1", "first_byte_timeout: 1"})
+    for (const std::string type :
+         {"engine: local, database: x.db, ", "engine: local_cosine, database: x.db, ",
+          "engine: command, command: [/bin/echo, '{{QUERY}}'], ",
+          "engine: sqlite, database: x.db, query_str: 'SELECT :query', "}) {
+      INFO(type << key);
+      CHECK(error_of_keys(type + key).find("unknown key \"" + key.substr(0, key.find(':'))) !=
+            std::string::npos);
+    }
+  CHECK(error_of_keys("engine: local, database: x.db, max_connections: 2").find("unknown key") !=
+        std::string::npos);
+  CHECK(error_of_keys("engine: command, command: [/bin/echo, '{{QUERY}}'], max_connections: 2").empty());
+}
+
+TEST_CASE("A saved answer is read as that of the query at this time", "[fetchers][definition][trial]") {
+  const Engine engine = engine_with(
+      "engine: json_engine, results_query: r, url_query: u, title_query: t, published_query: p, "
+      "results_match: [$/t], " +
+      kUrl);
+  TrialOptions options;
+  options.is_json = true;
+  options.saved_answer =
+      R"({"r":[{"u":"http://a/","t":"apples","p":"3 hours ago"},{"u":"http://b/","t":"pears"}]})";
+  options.saved_content_type = "application/json";
+  const auto trial = try_engine(engine, "apples", options);
+  REQUIRE(trial.has_value());
+  CHECK(trial->text.find("pears") == std::string::npos);
+  CHECK(trial->text.find("\"published\": \"20") != std::string::npos);
+}
+
 TEST_CASE("A part may have fallback paths and url_format comes last", "[fetchers][definition]") {
   const Engine engine = engine_with(
       "engine: json_engine, " + kUrl +

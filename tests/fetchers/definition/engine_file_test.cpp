@@ -335,6 +335,45 @@ TEST_CASE("The proxies and time-outs of a settings.yml reach its engines",
   CHECK(file->refused[0].text.find("not defined in outgoing.networks") != std::string::npos);
 }
 
+TEST_CASE("What a network says beside its proxies is not passed over", "[fetchers][definition][searxng]") {
+  const std::string block =
+      "engines:\n  - {name: e, engine: json_engine, search_url: 'http://e.example/?q={query}', "
+      "results_query: r, "
+      "url_query: u, title_query: t, network: {verify: false, using_tor_proxy: false}}\n";
+  const auto own = parse_engine_file(block, "e.yaml");
+  REQUIRE_FALSE(own.has_value());
+  CHECK(own.error().text.find("unknown key \"verify\" in network") != std::string::npos);
+  const auto settings = parse_engine_file("search: {safe_search: 0}\n" + block, "settings.yml");
+  REQUIRE(settings.has_value());
+  CHECK(settings->engines.size() == 1);
+  REQUIRE(settings->warnings.size() == 1);
+  CHECK(settings->warnings[0].find("the key \"verify\" has no effect here") != std::string::npos);
+}
+
+TEST_CASE("A refused block of a settings.yml costs no other one of its name",
+          "[fetchers][definition][searxng]") {
+  const std::string keys =
+      "engine: json_engine, results_query: r, url_query: u, title_query: t, search_url: ";
+  const auto file =
+      parse_engine_file("search: {safe_search: 0}\nengines:\n  - {name: web, " + keys +
+                            "'nowhere'}\n  - {name: web, " + keys + "'http://e.example/?q={query}'}\n",
+                        "settings.yml");
+  REQUIRE(file.has_value());
+  CHECK(file->engines.size() == 1);
+  CHECK(file->refused.size() == 1);
+}
+
+TEST_CASE("A new host with a group that its pattern lacks is left out aloud",
+          "[fetchers][definition][searxng]") {
+  const auto file = parse_engine_file(
+      "hostnames:\n  replace: {'a\\.example$': 'b.example\\7', '(c)\\.example$': '\\1.test'}\nengines: []\n",
+      "settings.yml");
+  REQUIRE(file.has_value());
+  CHECK(file->defaults.hostnames.replace == StringPairs{{"(c)\\.example$", "\\1.test"}});
+  REQUIRE(file->warnings.size() == 1);
+  CHECK(file->warnings[0].find("hostnames: left out") != std::string::npos);
+}
+
 TEST_CASE("A settings.yml is read however old or odd its blocks are", "[fetchers][definition][searxng]") {
   const auto file = parse_engine_file(
       "search: {safe_search: 1, default_lang: it-IT}\nhostnames:\n  replace: {a: b, a: c}\n"

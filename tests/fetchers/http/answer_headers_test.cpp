@@ -42,16 +42,23 @@ TEST_CASE("Cookies replace others of their name and are kept up to their limits"
   CHECK(cookies.size() == 50);
 }
 
-TEST_CASE("The next page is the one that the header Link names so", "[fetchers][http]") {
-  CHECK(next_link("<http://a/?p=2>; rel=\"next\"") == "http://a/?p=2");
+TEST_CASE("The next page is the one that a header Link names so", "[fetchers][http]") {
+  const auto next = [](const std::string& value) { return next_link({{"link", value}}); };
+  CHECK(next("<http://a/?p=2>; rel=\"next\"") == "http://a/?p=2");
   CHECK(
-      next_link(
-          "<http://a/?p=1>; rel=\"prev\", <http://a/?p=3>; REL=next; title=\"x\", <http://a/9>; rel=last") ==
+      next("<http://a/?p=1>; rel=\"prev\", <http://a/?p=3>; REL=next; title=\"x\", <http://a/9>; rel=last") ==
       "http://a/?p=3");
-  CHECK(next_link("<http://a/?p=2>; title=\"rel=next\"") == "http://a/?p=2");
-  CHECK(next_link("<http://a/?p=1>; rel=prev, <http://a/?p=2>;rel=next") == "http://a/?p=2");
-  CHECK(next_link("<>;rel=next").empty());
+  CHECK(next("<http://a/?p=1>; rel=prev, <http://a/?p=2>;rel=next") == "http://a/?p=2");
+  CHECK(next("<http://a/?p=2>; rel=\"last next\"") == "http://a/?p=2");
+  CHECK(next("<http://a/?p=2> ; rel = \"Next\"") == "http://a/?p=2");
+  CHECK(next("<http://a/?p=1>; title=\"a, \\\"b; <http://b/>\"; rel=up, <http://a/?p=2>; rel=next") ==
+        "http://a/?p=2");
+  CHECK(next_link({{"link", "<https://api.w.org/>; rel=\"https://api.w.org/\""},
+                   {"server", "<http://b/>; rel=next"},
+                   {"link", "</next2>; rel=\"next\""}}) == "/next2");
+  CHECK(next("<>;rel=next").empty());
   for (const char* none : {"", "next", "<http://a/", "http://a/>; rel=next", "<http://a/>; rel=prev",
-                           "<http://a/>", "<a rel=next>; rel=prev"})
-    CHECK(next_link(none).empty());
+                           "<http://a/>", "<a rel=next>; rel=prev", "<http://a/?p=2>; title=\"rel=next\"",
+                           "<http://a/>; rel=nextcloud", "<http://a/>; rel"})
+    CHECK(next(none).empty());
 }

@@ -7,6 +7,7 @@
 #include <catch2/catch.hpp>
 
 #include "core/text_file.h"
+#include "tests/support/full_disk.h"
 #include "tests/support/temporary_folder.h"
 
 using namespace metafuse;
@@ -34,6 +35,11 @@ HttpAnswer answer_with(std::string body) {
   return answer;
 }
 
+class OneAnswer final : public Transport {
+ public:
+  void send(EngineRequest /*request*/, Done done) override { done(answer_with("one")); }
+};
+
 }  // namespace
 
 TEST_CASE("A recording is its owner's alone and holds no value of a secret", "[fetchers][har][security]") {
@@ -49,7 +55,7 @@ TEST_CASE("A recording is its owner's alone and holds no value of a secret", "[f
   {
     auto writer = HarWriter::open(path);
     REQUIRE(writer.has_value());
-    (*writer)->append(request, answer);
+    REQUIRE((*writer)->append(request, answer).has_value());
     REQUIRE((*writer)->close().has_value());
   }
   const auto text = read_text(path, 1 << 20);
@@ -72,12 +78,12 @@ TEST_CASE("A recording is replayed byte for byte and has no secrets", "[fetchers
     REQUIRE(writer.has_value());
     HttpAnswer first = answer_with("<p>ä \"x\"</p>\r\n");
     first.url = request_for("http://e.example/?q=1").url;  // not redirected, so it still has the secret
-    (*writer)->append(request_for("http://e.example/?q=1"), first);
-    (*writer)->append(request_for("http://e.example/?q=2"), answer_with(bytes));
+    REQUIRE((*writer)->append(request_for("http://e.example/?q=1"), first).has_value());
+    REQUIRE((*writer)->append(request_for("http://e.example/?q=2"), answer_with(bytes)).has_value());
     HttpAnswer fault;
     fault.failure = Failure::timeout;
     fault.message = "no answer";
-    (*writer)->append(request_for("http://e.example/?q=3"), fault);
+    REQUIRE((*writer)->append(request_for("http://e.example/?q=3"), fault).has_value());
     REQUIRE((*writer)->close().has_value());
   }
   const auto text = read_text(path, 1 << 20);
@@ -99,15 +105,15 @@ TEST_CASE("A recording continues after a killed one", "[fetchers][har]") {
   const std::string path = folder.path("archive.har");
   {
     auto writer = HarWriter::open(path);
-    (*writer)->append(request_for("http://e.example/?q=1"), answer_with("old"));
+    REQUIRE((*writer)->append(request_for("http://e.example/?q=1"), answer_with("old")).has_value());
     REQUIRE((*writer)->close().has_value());
   }
   std::ofstream(path + ".part", std::ios::app) << "{\"startedDateTime\":\"cut";
   {
     auto writer = HarWriter::open(path);
     std::ofstream(path + ".part", std::ios::app) << "\n";
-    (*writer)->append(request_for("http://e.example/?q=2"), answer_with("two"));
-    (*writer)->append(request_for("http://e.example/?q=1"), answer_with("new"));
+    REQUIRE((*writer)->append(request_for("http://e.example/?q=2"), answer_with("two")).has_value());
+    REQUIRE((*writer)->append(request_for("http://e.example/?q=1"), answer_with("new")).has_value());
   }
   const auto archive = HarArchive::read(path);
   REQUIRE(archive.has_value());
@@ -115,6 +121,36 @@ TEST_CASE("A recording continues after a killed one", "[fetchers][har]") {
   CHECK(archive->find("GET http://e.example/?q=1\n")->body == "new");
   const std::string text = *read_text(path, 1 << 20);  // each request once
   CHECK(text.find("?q=1\"") == text.rfind("?q=1\""));
+}
+
+TEST_CASE("An answer for which the disk has no room is missed aloud and costs no other one",
+          "[fetchers][har]") {
+  const test::TemporaryFolder folder;
+  const std::string path = folder.path("archive.har");
+  auto writer = HarWriter::open(path);
+  REQUIRE(writer.has_value());
+  const auto record = [&](int number, std::size_t bytes) {
+    return (*writer)->append(request_for("http://e.example/?q=" + std::to_string(number)),
+                             answer_with(std::string(bytes, 'x')));
+  };
+  REQUIRE(record(1, 10).has_value());
+  {
+    const test::FullDisk disk(4096);
+    const auto lost = record(2, 10'000);
+    REQUIRE_FALSE(lost.has_value());
+    CHECK(lost.error().text.find("archive.har.part: the answer could not be recorded") != std::string::npos);
+    const auto sent = make_recording_transport(std::make_unique<OneAnswer>(), **writer);
+    Failure failure = Failure::none;
+    sent->send(request_for("http://e.example/?q=3"),
+               [&](const HttpAnswer& answer) { failure = answer.failure; });
+    CHECK(failure == Failure::not_recorded);
+  }
+  REQUIRE(record(4, 10).has_value());
+  REQUIRE((*writer)->close().has_value());
+  const auto archive = HarArchive::read(path);
+  REQUIRE(archive.has_value());
+  CHECK(archive->size() == 2);
+  CHECK(archive->find("GET http://e.example/?q=4\n") != nullptr);
 }
 
 TEST_CASE("A bad HAR file is refused with the place of the mistake", "[fetchers][har]") {
@@ -139,10 +175,10 @@ TEST_CASE("Of several writers of a recording the last one makes the archive", "[
     REQUIRE(newer.has_value());
     auto& first = closes_older_first ? *older : *newer;
     auto& second = closes_older_first ? *newer : *older;
-    first->append(request_for("http://e.example/?q=1"), answer_with("one"));
+    REQUIRE(first->append(request_for("http://e.example/?q=1"), answer_with("one")).has_value());
     REQUIRE(first->close().has_value());
     CHECK_FALSE(std::filesystem::exists(path));
-    second->append(request_for("http://e.example/?q=2"), answer_with("two"));
+    REQUIRE(second->append(request_for("http://e.example/?q=2"), answer_with("two")).has_value());
     REQUIRE(second->close().has_value());
     CHECK_FALSE(std::filesystem::exists(path + ".part"));
     const auto archive = HarArchive::read(path);
@@ -161,7 +197,7 @@ TEST_CASE("An answer that is no text is recorded without secrets too", "[fetcher
   add_secret(request.secrets, "hunter2");
   auto writer = HarWriter::open(path);
   REQUIRE(writer.has_value());
-  (*writer)->append(request, answer_with("caf\xE9 hunter2"));
+  REQUIRE((*writer)->append(request, answer_with("caf\xE9 hunter2")).has_value());
   REQUIRE((*writer)->close().has_value());
   const auto archive = HarArchive::read(path);
   REQUIRE(archive.has_value());

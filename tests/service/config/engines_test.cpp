@@ -40,6 +40,29 @@ TEST_CASE("Engines that are disabled need no secret", "[service][config]") {
   CHECK(loaded("disabled: false").find("needs the secret KEY") != std::string::npos);
 }
 
+TEST_CASE("An engine of a settings.yml whose secret is not set is left out alone", "[service][config]") {
+  const TemporaryFolder folder;
+  const std::string embedding = ", embedding: {base_url: 'http://v.example', model: m, api_key: '${KEY}'}}\n";
+  service::ServerConfig config;
+  config.engines = {folder.write(
+      "settings.yml",
+      "search: {safe_search: 0}\nengines:\n"
+      "  - {name: p, engine: postgresql, database: d, password: '${KEY}', query_str: 'SELECT :query AS "
+      "url'}\n"
+      "  - {name: q, engine: qdrant, base_url: 'http://q.example', collection: c" +
+          embedding + "  - {name: l, engine: local_vector, database: one.db" + embedding +
+          "  - {name: j, engine: json_engine, search_url: 'http://j.example/?q={query}', results_query: r, "
+          "url_query: u, title_query: t}\n")};
+  const auto engines = service::load_engines(config, no_secret);
+  INFO((engines ? "" : engines.error().text));
+  REQUIRE(engines.has_value());
+  const Clock& clock = machine_clock();
+  const std::vector<ExpandedQuery> queries = {{"t", "p", "x"}, {"t", "q", "x"}};
+  for (const auto& list :
+       engines->fetcher->fetch(queries, {.deadline = Deadline(clock, std::chrono::seconds(5))}, {}))
+    CHECK(list.message == "the engine is disabled in its definition");
+}
+
 TEST_CASE("A pause that an engine asked for outlives a reload", "[service][config][reload]") {
   const WireServer server(serving_http([](const std::string& head) {
     return head.starts_with("GET /busy") ? http_response("429 Too Many Requests", "Retry-After: 100\r\n")

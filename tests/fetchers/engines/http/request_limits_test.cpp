@@ -74,6 +74,30 @@ TEST_CASE("A secret stays a value in every place of a request whatever it contai
   CHECK(request.record_body == "k=REDACTED&q=x");
 }
 
+TEST_CASE("A body is sent by POST unless the definition says otherwise, and never by GET",
+          "[fetchers][request]") {
+  const auto sent = filled_from("http://e.example/", R"(request_body: '{"q": "{query}"}')", "");
+  CHECK(sent.method == "POST");
+  CHECK(sent.body == R"({"q": "x"})");
+  CHECK(filled_from("http://e.example/", "json_body: {q: '{query}'}", "").method == "POST");
+  CHECK(filled_from("http://e.example/?q={query}", "request_body: ''", "").method == "GET");
+  CHECK(filled_from("http://e.example/?q={query}", "method: post", "").method == "POST");
+  for (const std::string body : {"json_body: {q: '{query}'}", "request_body: 'q={query}'"}) {
+    const auto file =
+        parse_engine_file("engines:\n" + block("e", "http://e.example/", "method: GET, " + body), "e.yaml");
+    REQUIRE_FALSE(file.has_value());
+    CHECK(file.error().text.find("a GET request has no body") != std::string::npos);
+  }
+  const std::string next =
+      "next_page: {cursor_query: n, search_url: 'http://e.example/', request_body: 'c={cursor}'}";
+  const Engine engine = engines_of(block("e", "http://e.example/?q={query}", next)).front();
+  Found found;
+  found.cursor = "7";
+  const auto second = build_request(engine, ready_of(engine), "x", options_of(), 2, found);
+  CHECK(second.method == "POST");
+  CHECK(second.body == "c=7");
+}
+
 TEST_CASE("Parameters whose names mean secrets are not recorded", "[fetchers][request][security]") {
   for (const std::string name : {"key", "api_key", "apikey", "token", "access_token", "password", "secret"}) {
     INFO(name);

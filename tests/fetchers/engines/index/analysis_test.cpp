@@ -57,6 +57,17 @@ TEST_CASE("Scripts without blanks are cut into pairs or by a dictionary", "[fetc
   CHECK(words_of(many).size() > 9'900);
 }
 
+TEST_CASE("A character that folds to nothing says nothing of the next word", "[fetchers][analysis]") {
+  for (const std::string filler : {"\xE3\x85\xA4", "\xEF\xBE\xA0"}) {
+    const std::string text = filler + " hello";
+    WordCutter cutter(text);
+    REQUIRE(cutter.next());
+    CHECK(cutter.word() == "hello");
+    CHECK(cutter.last_character().empty());
+    CHECK_FALSE(cutter.is_lone_character());
+  }
+}
+
 TEST_CASE("Any bytes are cut, into valid words", "[fetchers][analysis]") {
   Random random(5);
   for (int round = 0; round < 500; ++round) {

@@ -47,6 +47,9 @@ TEST_CASE("The title and text and language and date of a page are read", "[fetch
   CHECK(page.fields["language"] == "en");
   CHECK(page.fields["date"] == "2024-05-06");
   CHECK(html_document("<h1>A &amp; B</h1>x").fields["title"] == "A & B");
+  CHECK(html_document("<h3>A</h3>x").fields["title"] == "A");
+  CHECK(html_document("<body><svg><title>Icon</title></svg><h1 hidden>B</h1><h2>C</h2>x").fields["title"] ==
+        "C");
   CHECK(html_document("<p>\xC3\xA9t\xC3\xA9").fields["text"] == "\xC3\xA9t\xC3\xA9");
 }
 
@@ -226,15 +229,42 @@ TEST_CASE("The pages of a sitemap are read from the files around it", "[fetchers
   const std::string endless = folder.write(
       "site/endless.xml",
       "<sitemapindex><sitemap><loc>https://drinks.example/endless.xml</loc></sitemap></sitemapindex>");
-  CHECK(refusal_of(endless).find("more than 4 levels deep") != std::string::npos);
-  for (int level = 1; level <= 4; ++level)
+  CHECK(read_all(endless).documents.empty());
+  for (int level = 1; level <= 5; ++level)
     folder.write("site/level" + std::to_string(level) + ".xml",
                  "<sitemapindex><sitemap><loc>https://drinks.example/" +
                      (level == 1 ? "sitemap" : "level" + std::to_string(level - 1)) +
                      ".xml</loc></sitemap></sitemapindex>");
   CHECK(read_all(folder.path("site/level4.xml")).documents.size() == 3);
+  CHECK(refusal_of(folder.path("site/level5.xml")).find("more than 4 levels deep") != std::string::npos);
   CHECK(refusal_of(folder.write("feed.xml", "<rss/>")).find("not a sitemap") != std::string::npos);
   CHECK(refusal_of(folder.write("bad.xml", "<urlset>")).find("not valid XML") != std::string::npos);
+}
+
+TEST_CASE("Sitemaps that name each other many times are read once each", "[fetchers][documents][sitemap]") {
+  const TemporaryFolder folder;
+  folder.write("site/p.html", "<title>P</title>page");
+  const auto naming = [](const std::string& name, int times) {
+    std::string text = "<sitemapindex>";
+    for (int i = 0; i < times; ++i)
+      text += "<sitemap><loc>https://a.example/" + std::string(i % 2 == 0 ? "" : "./") + name +
+              "</loc></sitemap>";
+    return text + "</sitemapindex>";
+  };
+  folder.write("site/a.xml", naming("b.xml", 150));
+  folder.write("site/b.xml", naming("c.xml", 150));
+  folder.write("site/c.xml", "<urlset><url><loc>https://a.example/p.html</loc></url></urlset>");
+  CHECK(read_all(folder.path("site/a.xml")).documents.size() == 1);
+}
+
+TEST_CASE("A file that is called a table but holds other bytes is left out", "[fetchers][documents]") {
+  const TemporaryFolder folder;
+  for (const char* name : {"docs/u.csv", "docs/v.tsv", "docs/w.txt"})
+    folder.write(name, std::string("\0\1binary", 8));
+  const auto read = read_all(folder.path("docs"));
+  CHECK(read.documents.empty());
+  REQUIRE(read.left_out.size() == 3);
+  CHECK(read.left_out[2].why == "neither text nor a known format");
 }
 
 TEST_CASE("The configurations of metafuse and keys in a folder of documents are not read",

@@ -117,13 +117,31 @@ TEST_CASE("Rows become results and rows without a URL are skipped", "[fetchers][
   const std::vector<std::string_view> columns = {"id", "title", "score", "published", "language"};
   for (const char* id : {"skipped", "a b", "c", "too many"})
     rows.add(columns, std::vector<std::string_view>{id, "<b>T</b>", "0.5", "2024-05-01", "ger"});
-  const RankedList list = rows.take();
+  const RankedList list = rows.take().value();
   REQUIRE(list.hits.size() == 2);
   CHECK(list.hits[0].url == "https://h.example/a%20b");
   CHECK(list.hits[0].title == "T");
   CHECK(list.hits[0].score == 0.5);
   CHECK(list.hits[0].published.starts_with("2024-05-01"));
   CHECK(list.hits[0].language == "de");
+}
+
+TEST_CASE("Rows that lack a part of their URL are skipped and unknown columns are named",
+          "[fetchers][databases]") {
+  const std::vector<std::string_view> columns = {"id", "title"};
+  HitRows rows("https://h.example/t/{id}", 10, 0);
+  rows.add(columns, std::vector<std::string_view>{"", "no identifier"});
+  rows.add(columns, std::vector<std::string_view>{"7", "seven"});
+  const RankedList list = rows.take().value();
+  REQUIRE(list.hits.size() == 1);
+  CHECK(list.hits[0].url == "https://h.example/t/7");
+  HitRows wrong("https://h.example/t/{idd}", 10, 0);
+  wrong.add(columns, std::vector<std::string_view>{"7", "seven"});
+  CHECK(wrong.is_full());
+  const auto refused = wrong.take();
+  REQUIRE_FALSE(refused.has_value());
+  CHECK(refused.error().code == Code::bad_config);
+  CHECK(refused.error().text == "url_format: the statement has no column \"idd\"");
 }
 
 TEST_CASE("Mistakes in database definitions are reported", "[fetchers][databases]") {
@@ -146,6 +164,18 @@ TEST_CASE("Mistakes in database definitions are reported", "[fetchers][databases
         std::string::npos);
   CHECK(mistake("engine: postgresql, database: x, table: pages, search: vector")
             .find("needs the query's vector") != std::string::npos);
+  const std::string postgresql = "engine: postgresql, database: x, query_str: \"";
+  CHECK(mistake(postgresql + "SELECT url FROM p WHERE tags ? 'open' AND title ILIKE :wildcard\"").empty());
+  CHECK(mistake(postgresql + "SELECT url FROM p WHERE n = $1 AND title ILIKE :wildcard\"").find("\"$1\"") !=
+        std::string::npos);
+  const std::string sqlite = "engine: sqlite, database: x.db, query_str: \"";
+  for (const std::string right : {"Select url FROM p WHERE t = :query", "(SELECT :query AS url)",
+                                  "SELECT url FROM p WHERE t LIKE '%(search_term)s'"})
+    CHECK(mistake(sqlite + right + "\"").empty());
+  CHECK(mistake(sqlite + "SELECT url FROM p WHERE t LIKE :wildcard AND lang = :lang\"")
+            .find("unknown value :lang") != std::string::npos);
+  CHECK(mistake(sqlite + "SELECT :vector AS url\"").find("not given a :vector") != std::string::npos);
+  CHECK(mistake(sqlite + "SELECT 1 AS url\"").find("must contain :query or :wildcard") != std::string::npos);
   CHECK(mistake("engine: postgresql, database: x, table: p, query_str: 'SELECT :query'").find("keep one") !=
         std::string::npos);
   CHECK(mistake("engine: mysql_server, query_str: 'SELECT %(search_term)s AS url'").find("database") !=
@@ -237,7 +267,7 @@ TEST_CASE("A score that is no finite number is none", "[fetchers][databases]") {
   const std::vector<std::string_view> columns = {"url", "title", "score"};
   for (const std::string_view score : {"NaN", "Infinity", "-inf", "1e999", "0.5"})
     rows.add(columns, std::vector<std::string_view>{"http://a.example/", "t", score});
-  const RankedList list = rows.take();
+  const RankedList list = rows.take().value();
   REQUIRE(list.hits.size() == 5);
   for (std::size_t i = 0; i < 4; ++i) CHECK_FALSE(list.hits[i].score.has_value());
   CHECK(list.hits[4].score == 0.5);
