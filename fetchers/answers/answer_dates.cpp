@@ -75,7 +75,9 @@ constexpr const char* kDay = "%Y-%m-%d";
 
 /// False if a time such as "25:00" cannot be one.
 bool may_be_time(int hours, int minutes, int seconds) {
-  return hours >= 0 && hours <= 24 && minutes >= 0 && minutes < 60 && seconds >= 0 && seconds <= 60;
+  const bool is_midnight = hours == 24 && minutes == 0 && seconds == 0;
+  return is_midnight ||
+         (hours >= 0 && hours < 24 && minutes >= 0 && minutes < 60 && seconds >= 0 && seconds <= 60);
 }
 
 // Dates in numbers.
@@ -131,6 +133,9 @@ std::optional<std::string> packed_date(std::string_view text) {
   if (text.starts_with('T')) text.remove_prefix(1);
   const std::string_view time = take_digits(text, 7);
   if (time.size() != 6 || time >= "240000" || (!text.empty() && text != "Z")) return std::nullopt;
+  if (!may_be_time(small_number(time.substr(0, 2)), small_number(time.substr(2, 2)),
+                   small_number(time.substr(4))))
+    return std::nullopt;
   return fmt::format("{}T{}:{}:{}{}", day, time.substr(0, 2), time.substr(2, 2), time.substr(4), text);
 }
 
@@ -435,7 +440,8 @@ std::string clean_date(std::string_view given, std::int64_t now) {
   if (now > 0)
     if (std::string date = passed_date(plain, now); !date.empty()) return date;
   const auto named = named_date(plain);
-  if (named && !named->has_more) return named->text;
+  // a zone beside a day alone does not move the day
+  if (named && (!named->has_more || text.find(':') == std::string::npos)) return named->text;
   std::string date = http_date(text);
   return date.empty() && named ? named->text : date;
 }

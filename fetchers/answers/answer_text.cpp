@@ -22,10 +22,6 @@ constexpr std::array<std::string_view, 34> kInlineTags = {
     "h3",   "hr",    "i",    "img",    "kbd", "li",   "mark", "ol",  "p",  "pre",  "q",  "s",
     "samp", "small", "span", "strong", "sub", "sup",  "tt",   "u",   "ul", "var"};
 
-bool is_letter(char c) {
-  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
-}
-
 /// A tag that begins at `text[0] == '<'`: its lower-case name and its length, which is 0 if there is no tag.
 struct Tag {
   std::string name;
@@ -59,9 +55,9 @@ Tag read_tag(std::string_view text, std::size_t close) {
   }
   std::size_t at = 1;
   if (at < text.size() && text[at] == '/') tag.is_closing = true, ++at;
-  if (at >= text.size() || !is_letter(text[at])) return tag;
-  while (at < text.size() &&
-         (is_letter(text[at]) || (text[at] >= '0' && text[at] <= '9') || text[at] == ':' || text[at] == '-'))
+  if (at >= text.size() || !is_ascii_letter(text[at])) return tag;
+  while (at < text.size() && (is_ascii_letter(text[at]) || (text[at] >= '0' && text[at] <= '9') ||
+                              text[at] == ':' || text[at] == '-'))
     tag.name += ascii_lower(text[at++]);
   if (at < text.size() && text[at] != '>' && text[at] != '/' && text[at] != ' ' && text[at] != '\n' &&
       text[at] != '\t')
@@ -163,8 +159,9 @@ std::size_t blank_or_mark(std::string_view text, bool& is_blank) {
       text.starts_with("\xE3\x80\x80"))
     return 3;
   is_blank = false;
-  if (text.starts_with("\xEF\xBB\xBF") || text.starts_with("\xE2\x80\x8B") || text.starts_with("\xC2\xAD"))
-    return text[0] == '\xC2' ? 2 : 3;
+  if (text.starts_with("\xEF\xBB\xBF") || text.starts_with("\xE2\x80\x8B") || text.starts_with("\xC2\xAD") ||
+      text.starts_with("\xD8\x9C"))
+    return text[0] == '\xC2' || text[0] == '\xD8' ? 2 : 3;
   const auto third = text.size() > 2 ? static_cast<unsigned char>(text[2]) : 0U;
   if (text.starts_with("\xE2\x80") && (third == 0x8E || third == 0x8F || (third >= 0xAA && third <= 0xAE)))
     return 3;
@@ -194,7 +191,7 @@ std::string in_one_line(std::string_view text) {
   for (std::size_t at = 0; at < text.size();) {
     const auto byte = static_cast<unsigned char>(text[at]);
     if ((byte > 0x20 && byte < 0x7F) ||
-        (byte > 0x7F && byte != 0xC2 && byte != 0xE2 && byte != 0xE3 && byte != 0xEF)) {
+        (byte > 0x7F && byte != 0xC2 && byte != 0xD8 && byte != 0xE2 && byte != 0xE3 && byte != 0xEF)) {
       if (has_gap && !out.empty()) out += ' ';
       has_gap = false;
       out += text[at++];

@@ -18,7 +18,7 @@ namespace metafuse::fetchers {
 /// in:     body - JSON, XML or HTML; context - as for parse_answer
 /// out:    rules for parse_answer; a part that nothing resembles is empty
 /// errors: bad_data: the answer cannot be parsed, or nothing in it looks like a list of results
-/// cost:   O(bytes) for JSON and XML, O(elements * depth) for HTML
+/// cost:   O(bytes) for JSON and XML, O(elements * depth^2) for HTML, of whose elements it reads 50,000
 Result<AnswerRules> guess_rules(std::string_view body, const AnswerContext& context);
 
 /// A JSON or XML answer as one tree. In XML, attributes become "@name", and several elements of one name
@@ -26,6 +26,11 @@ Result<AnswerRules> guess_rules(std::string_view body, const AnswerContext& cont
 ///
 /// errors: bad_data: the answer cannot be parsed
 Result<Json> answer_tree(AnswerRules::Format format, std::string_view body, const AnswerContext& context);
+
+/// A path in such a tree, as "$/a/*/b/0", in XPath: lists are repeated elements there.
+///
+/// in:     is_in_result - from a result, else from the root
+std::string tree_path_as_xpath(std::string_view path, bool is_in_result);
 
 /// A definition in YAML, as a block of an engines file.
 ///

@@ -29,12 +29,8 @@ std::vector<const xmlNode*> elements_under(const xmlNode* root) {
 }
 
 std::string words_under(const xmlNode* root) {
-  std::string out;
-  for (const xmlNode* node = root; node != nullptr && out.size() < kMaxLooked;
-       node = next_node(root, node, !is_script(*node)))
-    if (node->type == XML_TEXT_NODE && node->content != nullptr)
-      out += std::string(reinterpret_cast<const char*>(node->content)) + ' ';
-  return clean_text(out, false, kMaxLooked);
+  std::size_t steps_left = kMostElements * 2;
+  return clean_text(text_below(*root, {kMaxLooked, " "}, steps_left), false, kMaxLooked);
 }
 
 /// The kind of an element: its name, with those words of its class that contain no digits, such

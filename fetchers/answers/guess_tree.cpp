@@ -297,15 +297,18 @@ Guess guess_of(const List& list, AnswerRules::Format format) {
   return guess;
 }
 
-/// Turns "$/a/*/b" into XPath. Lists are repeated elements there, so the stars are dropped.
-std::string as_xpath(std::string path, bool is_in_result) {
-  for (std::size_t at = path.find("/*"); at != std::string::npos; at = path.find("/*")) path.erase(at, 2);
-  path.replace(0, 1, is_in_result ? "." : "");
-  if (path.ends_with("/#text")) path.erase(path.size() - 6);
-  return path.empty() ? "." : path;
-}
-
 }  // namespace
+
+std::string tree_path_as_xpath(std::string_view path, bool is_in_result) {
+  std::string out = is_in_result ? "." : "";
+  for (std::size_t at = 1; at < path.size();) {
+    const std::size_t end = std::min(path.find('/', at + 1), path.size());
+    const std::string_view step = path.substr(at, end - at);
+    if (step != "/*" && step != "/#text" && !(step.size() > 1 && is_ascii_digit(step[1]))) out += step;
+    at = end;
+  }
+  return out.empty() ? "." : out;
+}
 
 Result<AnswerRules> guess_in_tree(const Json& root, AnswerRules::Format format) {
   ListCollector collector;
@@ -321,10 +324,10 @@ Result<AnswerRules> guess_in_tree(const Json& root, AnswerRules::Format format) 
   rules.format = format;
   const std::string raw = best.has_path_in_id ? "|raw" : "";
   if (format == AnswerRules::Format::xml) {
-    rules.results = as_xpath(rules.results, false);
+    rules.results = tree_path_as_xpath(rules.results, false);
     for (PartRule* part : {&rules.url, &rules.title, &rules.content, &rules.published, &rules.language,
                            &rules.thumbnail, &rules.id})
-      for (std::string& path : part->paths) path = as_xpath(path, true);
+      for (std::string& path : part->paths) path = tree_path_as_xpath(path, true);
     if (best.chooses_address)
       rules.url = PartRule(rules.url.first() + "[starts-with(normalize-space(.), 'http')]");
   }

@@ -20,8 +20,8 @@ namespace {
 
 constexpr std::size_t kMaxHtmlHits = 1000;
 constexpr unsigned long kMaxXPathSteps = 2'000'000;
-constexpr unsigned long kMaxTextSteps = 5'000'000;
-constexpr int kMaxTextBytes = 20'000;
+constexpr std::size_t kMaxTextSteps = 5'000'000;
+constexpr std::size_t kMaxTextBytes = 20'000;
 
 struct XmlFree {
   void operator()(xmlXPathContext* context) const { xmlXPathFreeContext(context); }
@@ -38,22 +38,6 @@ const xmlChar* as_xml(const char* text) {
 
 void ignore_error(void*, xmlErrorPtr) {}
 
-/// The text below a node, without scripts and styles.
-///
-/// in:     steps_left - how many more nodes may be looked at; the text ends with them
-std::string text_under(const xmlNode* root, unsigned long& steps_left) {
-  if (root->type == XML_ATTRIBUTE_NODE || root->type == XML_TEXT_NODE || root->type == XML_CDATA_SECTION_NODE)
-    return owned_text(xmlNodeGetContent(const_cast<xmlNode*>(root)));
-  std::string out;
-  for (const xmlNode* node = root; node != nullptr && out.size() < kMaxTextBytes && steps_left > 0;
-       node = next_node(root, node, !is_script(*node))) {
-    --steps_left;
-    if ((node->type == XML_TEXT_NODE || node->type == XML_CDATA_SECTION_NODE) && node->content != nullptr)
-      out += reinterpret_cast<const char*>(node->content);
-  }
-  return out;
-}
-
 /// Evaluates an engine's XPath expressions on one page: simple ones by a walk, the others by libxml2.
 class HtmlPage {
  public:
@@ -64,7 +48,7 @@ class HtmlPage {
   /// The nodes that an expression finds, at most kMaxHtmlHits; nullopt if that takes too many steps.
   std::optional<std::vector<xmlNode*>> nodes(const std::string& xpath, xmlNode* from) {
     const Expression& expression = compiled(xpath);
-    if (expression.simple) return first_of(expression.simple->nodes(from, steps_left_));
+    if (expression.simple) return found_by(*expression.simple, from);
     const XPathValue value = evaluate(expression, from);
     if (!value) return std::nullopt;
     return nodes_of(*value);
@@ -76,19 +60,22 @@ class HtmlPage {
     const Expression& expression = compiled(xpath);
     std::vector<xmlNode*> found;
     if (expression.simple) {
-      found = first_of(expression.simple->nodes(from, steps_left_)).value_or(found);
+      found = found_by(*expression.simple, from).value_or(found);
     } else if (const XPathValue value = evaluate(expression, from); value && value->type != XPATH_NODESET) {
       std::string text = owned_text(xmlXPathCastToString(value.get()));
       if (!text.empty()) out.push_back(std::move(text));
     } else if (value) {
       found = nodes_of(*value);
     }
-    for (const xmlNode* node : found) out.push_back(text_under(node, text_steps_left_));
+    for (const xmlNode* node : found)
+      out.push_back(node->type == XML_ATTRIBUTE_NODE
+                        ? owned_text(xmlNodeGetContent(node))
+                        : text_below(*node, {.most = kMaxTextBytes}, text_steps_left_));
     return out;
   }
 
-  /// Whether texts are lacking because reading them took too many steps.
-  bool is_exhausted() const { return text_steps_left_ == 0; }
+  /// Whether texts are lacking because finding or reading them took too many steps.
+  bool is_exhausted() const { return text_steps_left_ == 0 || is_exhausted_; }
 
  private:
   struct Expression {
@@ -97,7 +84,9 @@ class HtmlPage {
     XPathExpression other;  ///< nullptr if it is simple, or no XPath
   };
 
-  static std::optional<std::vector<xmlNode*>> first_of(std::optional<std::vector<xmlNode*>> nodes) {
+  std::optional<std::vector<xmlNode*>> found_by(const SimpleXPath& path, xmlNode* from) {
+    auto nodes = path.nodes(from, steps_left_);
+    is_exhausted_ = is_exhausted_ || !nodes;
     if (nodes && nodes->size() > kMaxHtmlHits) nodes->resize(kMaxHtmlHits);
     return nodes;
   }
@@ -120,8 +109,12 @@ class HtmlPage {
       context_->opLimit = kMaxXPathSteps;
     }
     context_->node = from;
-    return XPathValue(expression.other ? xmlXPathCompiledEval(expression.other.get(), context_.get())
-                                       : nullptr);
+    XPathValue value(expression.other ? xmlXPathCompiledEval(expression.other.get(), context_.get())
+                                      : nullptr);
+    constexpr int kLimit =
+        static_cast<int>(XML_XPATH_EXPRESSION_OK) + XPATH_OP_LIMIT_EXCEEDED - XPATH_EXPRESSION_OK;
+    is_exhausted_ = is_exhausted_ || (!value && context_->lastError.code == kLimit);
+    return value;
   }
 
   const Expression& compiled(const std::string& xpath) {
@@ -136,7 +129,8 @@ class HtmlPage {
 
   HtmlDocument document_;
   unsigned long steps_left_ = kMaxXPathSteps;
-  unsigned long text_steps_left_ = kMaxTextSteps;
+  std::size_t text_steps_left_ = kMaxTextSteps;
+  bool is_exhausted_ = false;
   XPathContext context_;  ///< made when the first expression needs it
   std::vector<Expression> expressions_;
 };

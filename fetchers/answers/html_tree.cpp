@@ -221,6 +221,19 @@ std::string_view tag_name(const xmlNode& node) {
                                                                : std::string_view();
 }
 
+std::string text_below(const xmlNode& root, const TextBelow& taken, std::size_t& steps_left) {
+  std::string out;
+  for (const xmlNode* node = &root; node != nullptr && out.size() < taken.most && steps_left > 0;
+       node = next_node(&root, node, !is_script(*node))) {
+    --steps_left;
+    if ((node->type != XML_TEXT_NODE && node->type != XML_CDATA_SECTION_NODE) || node->content == nullptr)
+      continue;
+    out += reinterpret_cast<const char*>(node->content);
+    out += taken.separator;
+  }
+  return out;
+}
+
 std::string attribute_of(const xmlNode& node, const char* name) {
   return owned_text(xmlGetProp(&node, reinterpret_cast<const xmlChar*>(name)));
 }

@@ -35,6 +35,17 @@ std::string owned_text(xmlChar* text);
 /// The name of an element; empty for any other kind of node.
 std::string_view tag_name(const xmlNode& node);
 
+/// What text_below() takes of each text.
+struct TextBelow {
+  std::size_t most = std::string::npos;  ///< bytes; the text ends with the node that exceeds them
+  std::string_view separator{};          ///< behind each text node's text
+};
+
+/// The text of the nodes below a node and of itself, without scripts and style sheets.
+///
+/// in:     steps_left - how many more nodes may be looked at; the text ends with them
+std::string text_below(const xmlNode& root, const TextBelow& taken, std::size_t& steps_left);
+
 /// An attribute of an element; empty if the element does not have it.
 std::string attribute_of(const xmlNode& node, const char* name);
 

@@ -37,7 +37,8 @@ std::string plain_css(std::string_view text) {
 /// The number that a value begins with; false if it begins with none.
 bool leading_number(std::string_view value, double& number) {
   const std::size_t end = std::min(value.find_first_not_of("+-.0123456789"), value.size());
-  return end > 0 && to_double(value.substr(value.starts_with('+') ? 1 : 0, end), number);
+  const std::size_t begin = value.starts_with('+') ? 1 : 0;
+  return end > begin && to_double(value.substr(begin, end - begin), number);
 }
 
 bool is_hiding(std::string_view name, std::string_view value) {

@@ -31,8 +31,8 @@ constexpr std::array<std::string_view, 13> kUnshown = {"script", "style",  "nosc
                                                        "iframe", "canvas", "dialog",   "object",   "audio",
                                                        "video",  "map",    "math"};
 // elements beside the text that a person would read
-constexpr std::array<std::string_view, 10> kBeside = {"head",   "nav",   "aside", "footer",   "button",
-                                                      "select", "input", "menu",  "textarea", "option"};
+constexpr std::array<std::string_view, 10> kBesideText = {"head",   "nav",   "aside", "footer",   "button",
+                                                          "select", "input", "menu",  "textarea", "option"};
 constexpr std::array<std::string_view, 15> kBlocks = {"p",      "div",  "section", "article", "main",
                                                       "header", "ul",   "ol",      "dl",      "table",
                                                       "figure", "form", "address", "details", "fieldset"};
@@ -59,7 +59,7 @@ class Visibility {
   /// Whether an element is hidden, or no part of the page's text.
   bool is_unread(const xmlNode& node) const {
     const std::string_view name = tag_name(node);
-    if (is_page_part(kBeside, name) || is_hidden(node)) return true;
+    if (is_page_part(kBesideText, name) || is_hidden(node)) return true;
     return name == "header" && node.parent != nullptr && tag_name(*node.parent) == "body";
   }
 
@@ -392,28 +392,30 @@ std::string text_of(const xmlNode& node, PageWriter writer) {
   return text;
 }
 
-std::string title_of(const xmlNode& root, const Visibility& visibility, WorkEnd& end) {
-  for (const char* name : {"title", "h1"}) {
-    const xmlNode* node = find_within(
-        root, [&](const xmlNode& one) { return visibility.is_hidden(one); },
-        [&](const xmlNode& one) { return tag_name(one) == name; });
-    if (node == nullptr) continue;
-    PageWriter writer(PageForm::text, "", visibility, end);
-    writer.write_children(*node);
-    std::string title = writer.take();
-    std::replace(title.begin(), title.end(), '\n', ' ');
-    if (!title.empty()) return std::string(truncate_utf8(title, kMaxTitle));
-  }
-  return {};
+/// The text of the first element for which `is_it` holds, and which is shown; in one line.
+template <class Is>
+std::string line_of(const xmlNode& root, const Visibility& visibility, WorkEnd& end, const Is& is_it) {
+  const xmlNode* node = find_within(
+      root, [&](const xmlNode& one) { return visibility.is_hidden(one); }, is_it);
+  if (node == nullptr) return {};
+  PageWriter writer(PageForm::text, "", visibility, end);
+  writer.write_children(*node);
+  std::string line = writer.take();
+  std::replace(line.begin(), line.end(), '\n', ' ');
+  return std::string(truncate_utf8(line, kMaxTitle));
 }
 
 }  // namespace
 
 ReadablePage readable_page(std::string_view body, std::string_view content_type, const std::string& url,
                            PageForm form, WorkEnd end) {
-  ReadablePage out;
   const HtmlDocument document = parse_html(body, content_type);
-  const xmlNode* root = document ? xmlDocGetRootElement(document.get()) : nullptr;
+  return document ? readable_page(*document, url, form, end) : ReadablePage();
+}
+
+ReadablePage readable_page(const xmlDoc& document, const std::string& url, PageForm form, WorkEnd end) {
+  ReadablePage out;
+  const xmlNode* root = xmlDocGetRootElement(&document);
   if (root == nullptr) return out;
   std::string base = url;
   if (const xmlNode* node = find_named(root, "base"); node != nullptr) {
@@ -422,7 +424,12 @@ ReadablePage readable_page(std::string_view body, std::string_view content_type,
   }
   const Visibility visibility(root);
   const auto writer = [&] { return PageWriter(form, base, visibility, end); };
-  out.title = title_of(*root, visibility, end);
+  const auto line_named = [&](std::string_view name) {
+    return line_of(*root, visibility, end, [&](const xmlNode& one) { return tag_name(one) == name; });
+  };
+  out.title = line_named("title");
+  if (out.title.empty()) out.title = line_named("h1");
+  out.heading = line_of(*root, visibility, end, is_heading);
   const xmlNode* found = find_named(root, "body");
   const xmlNode& page = found == nullptr ? *root : *found;
   if (const xmlNode* part = main_part(page, visibility); part != nullptr) out.text = text_of(*part, writer());

@@ -120,19 +120,32 @@ void remove_prefixes(pugi::xml_document& document) {
 
 /// True for a path such as "./dc:title", which names a prefix; "::" and "https://" do not.
 bool names_prefix(std::string_view path) {
-  const auto is_letter = [](char c) { return ascii_lower(c) >= 'a' && ascii_lower(c) <= 'z'; };
   for (std::size_t at = path.find(':'); at != std::string_view::npos; at = path.find(':', at + 1))
-    if (at > 0 && at + 1 < path.size() && is_letter(path[at - 1]) && is_letter(path[at + 1])) return true;
+    if (at > 0 && at + 1 < path.size() && is_ascii_letter(path[at - 1]) && is_ascii_letter(path[at + 1]))
+      return true;
   return false;
+}
+
+/// Whether any path of a definition names a prefix.
+bool names_prefixes(const AnswerRules& rules) {
+  const auto in_rule = [](const PartRule& rule) {
+    return std::any_of(rule.paths.begin(), rule.paths.end(), names_prefix);
+  };
+  return names_prefix(rules.results) || names_prefix(rules.suggestion) || names_prefix(rules.url_format) ||
+         in_rule(rules.match) || in_rule(rules.id) ||
+         std::any_of(std::begin(kResultParts), std::end(kResultParts),
+                     [&](const ResultPart& part) { return in_rule(rules.*part.rule); }) ||
+         std::any_of(rules.details.begin(), rules.details.end(),
+                     [&](const auto& detail) { return in_rule(detail.second); }) ||
+         std::any_of(rules.chosen_formats.begin(), rules.chosen_formats.end(), [](const ChosenFormat& one) {
+           return names_prefix(one.path) || names_prefix(one.format);
+         });
 }
 
 /// Whether a definition names elements without the prefixes that this document has: of its results, or of
 /// all their children.
 bool lacks_prefixes(const pugi::xml_document& document, const AnswerRules& rules) {
-  bool is_prefixed = names_prefix(rules.results);
-  for (const ResultPart& part : kResultParts)
-    for (const std::string& path : (rules.*part.rule).paths) is_prefixed = is_prefixed || names_prefix(path);
-  if (is_prefixed) return false;
+  if (names_prefixes(rules)) return false;
   const pugi::xml_node first = document.select_node(rules.results.c_str()).node();
   const auto children = first.children();
   return std::none_of(children.begin(), children.end(), [](const pugi::xml_node& child) {
@@ -258,11 +271,10 @@ Result<void> load_xml(pugi::xml_document& document, std::string_view body, const
   if (body.size() > kMaxXmlBytes) return fail(Code::bad_data, "more than 8 MB of XML");
   const std::string charset = charset_of_document(body, context.content_type);
   std::string repaired;
-  auto encoding = pugi::encoding_auto;
-  if (auto utf8 = as_valid_utf8(body, charset)) {
-    body = repaired = std::move(*utf8);
-    encoding = pugi::encoding_utf8;
-  }
+  if (auto utf8 = as_valid_utf8(body, charset)) body = repaired = std::move(*utf8);
+  // What is UTF-8 is read so, whatever the document declares; UTF-16 and UTF-32 begin with a NUL byte nearby.
+  const bool is_wide = body.substr(0, 4).find('\0') != std::string_view::npos;
+  const auto encoding = is_wide ? pugi::encoding_auto : pugi::encoding_utf8;
   const auto parsed = document.load_buffer(body.data(), body.size(),
                                            pugi::parse_default | pugi::parse_ws_pcdata_single, encoding);
   if (!parsed || !document.document_element())

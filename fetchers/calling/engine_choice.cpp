@@ -24,8 +24,7 @@ EngineChoice choice_of(EngineState& engine, const std::string& sender, bool uses
 
 /// Whether the engine never saw the query: it is none for this engine, or our own limits kept it back.
 bool was_kept_back(const FetchedList& list) {
-  return list.requests == 0 || list.failure == Failure::not_allowed ||
-         (list.failure == Failure::rate_limited && list.status == 0);
+  return list.requests == 0 || is_kept_back(list.failure, list.status);
 }
 
 /// The engine whose breaker will let a query through soonest, or the last one if no breaker is open.

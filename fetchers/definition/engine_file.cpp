@@ -8,6 +8,9 @@
 #include <map>
 #include <optional>
 
+#include "core/digest.h"
+#include "core/json.h"
+#include "core/text.h"
 #include "core/text_file.h"
 #include "core/url.h"
 #include "core/yaml_reader.h"
@@ -45,6 +48,23 @@ std::string_view host_in(std::string_view url) {
   if (begin == std::string_view::npos) return {};
   url.remove_prefix(begin + 3);
   return url.substr(0, url.find_first_of("/?#:"));
+}
+
+/// A digest of the keys of a block that determine what is asked and how the answer is read; another wait,
+/// weight or description makes no other engine.
+std::string digest_of(const YamlNode& block) {
+  constexpr std::string_view kOthers =
+      "name about searxng checked proxy shortcut description categories tokens known_queries weight "
+      "max_query_bytes inactive disabled timeout connect_timeout first_byte_timeout max_connections "
+      "requests_per_second retries retry_on_http_error price";
+  JsonObject kept;
+  for (const auto& [key, value] : block.entries) {
+    bool is_other = false;
+    for (std::string_view rest = kOthers; !rest.empty();)
+      is_other = take_until(rest, ' ') == key.text || is_other;
+    if (!is_other) kept[key.text] = json_of(value);
+  }
+  return sha256_hex(to_text(kept)).substr(0, 16);
 }
 
 class FileReader {
@@ -150,6 +170,7 @@ class FileReader {
       return;
     }
     engine.type = type->name;
+    engine.digest = digest_of(block);
     engine.is_optional = is_whole_settings_;
     take_common_keys(reading, *type);
     type->read(reading);

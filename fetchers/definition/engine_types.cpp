@@ -1,8 +1,8 @@
 #include "fetchers/definition/engine_types.h"
 
-#include <algorithm>
 #include <array>
 
+#include "core/text.h"
 #include "fetchers/engines/command/command_engine.h"
 #include "fetchers/engines/http/http_readers.h"
 #include "fetchers/engines/http/rerank_exchange.h"
@@ -50,16 +50,6 @@ constexpr std::array kTypes = {
     EngineType{"odbc", "any database with an ODBC driver, by your own SELECT", "plain", read_odbc},
     EngineType{"command", "a program that prints one result per line", "plain", read_command},
 };
-
-std::vector<std::string> words_in(std::string_view text) {
-  std::vector<std::string> words;
-  while (!text.empty()) {
-    const std::size_t end = std::min(text.find(' '), text.size());
-    words.emplace_back(text.substr(0, end));
-    text.remove_prefix(std::min(end + 1, text.size()));
-  }
-  return words;
-}
 
 /// The names of SearXNG's engine modules, sorted.
 constexpr std::string_view kPythonEngines =
@@ -111,12 +101,15 @@ const EngineType* find_engine_type(std::string_view name) {
 }
 
 bool is_python_engine(std::string_view name) {
-  const auto names = words_in(kPythonEngines);
-  return std::find(names.begin(), names.end(), name) != names.end();
+  for (std::string_view rest = kPythonEngines; !rest.empty();)
+    if (take_until(rest, ' ') == name) return true;
+  return false;
 }
 
 std::vector<std::string> unused_searxng_keys() {
-  return words_in(kUnusedKeys);
+  std::vector<std::string> keys;
+  for (std::string_view rest = kUnusedKeys; !rest.empty();) keys.emplace_back(take_until(rest, ' '));
+  return keys;
 }
 
 }  // namespace metafuse::fetchers

@@ -41,19 +41,10 @@ std::vector<SourceDocument> only(SourceDocument document) {
 
 // HTML
 
-/// What a page says about itself, collected in one walk over its tree.
+/// What a page declares about itself, collected in one walk over its tree.
 struct PageFacts {
-  std::string title, heading, language, date;
+  std::string language, date;
 };
-
-std::string text_below(const xmlNode& node) {
-  std::string text;
-  const xmlNode* root = &node;
-  for (const xmlNode* at = node.children == nullptr ? nullptr : root; at != nullptr; at = next_node(root, at))
-    if ((at->type == XML_TEXT_NODE || at->type == XML_CDATA_SECTION_NODE) && at->content != nullptr)
-      text += reinterpret_cast<const char*>(at->content);
-  return ascii_squeezed(text);
-}
 
 PageFacts facts_of(const xmlNode* root) {
   PageFacts facts;
@@ -61,8 +52,6 @@ PageFacts facts_of(const xmlNode* root) {
     if (node->type != XML_ELEMENT_NODE) continue;
     const std::string_view name = tag_name(*node);
     if (name == "html") facts.language = ascii_squeezed(attribute_of(*node, "lang"));
-    if (name == "title" && facts.title.empty()) facts.title = text_below(*node);
-    if (facts.heading.empty() && is_heading(*node)) facts.heading = text_below(*node);
     if (name == "meta" && facts.date.empty()) {
       const std::string key = ascii_lower(ascii_squeezed(attribute_of(*node, "property")) +
                                           ascii_squeezed(attribute_of(*node, "name")));
@@ -383,11 +372,12 @@ SourceDocument html_document(std::string_view page) {
   if (!is_other) page = decoded;
   const HtmlDocument tree = parse_html(page, "");
   if (!tree) return document;
+  ReadablePage read = readable_page(*tree, "", PageForm::text);
+  const bool is_titled = letters_in(read.title) > 0 || read.heading.empty();
+  set_field(document, "title", cut_title(is_titled ? read.title : read.heading));
+  set_text(document, std::move(read.text));
   PageFacts facts = facts_of(xmlDocGetRootElement(tree.get()));
-  const bool is_titled = letters_in(facts.title) > 0 || facts.heading.empty();
-  set_field(document, "title", cut_title(is_titled ? facts.title : facts.heading));
   document.ends_at = end_of(*tree);
-  set_text(document, readable_page(page, "", "", PageForm::text).text);
   set_field(document, "language", std::move(facts.language));
   set_field(document, "date", std::move(facts.date));
   return document;

@@ -218,14 +218,7 @@ std::string EngineHealth::text() const {
 }
 
 WatchedEngine watched(const Engine& engine) {
-  const auto* http = std::get_if<HttpAccess>(&engine.access);
-  if (http == nullptr) return {engine.name, engine.type};
-  std::string text = engine.type + '\n' + http->url + '\n' + http->body + '\n' + http->answer.results;
-  const AnswerRules& rules = http->answer;
-  text += '\n' + rules.url_format + '\n' + rules.url_prefix;
-  for (const ResultPart& part : kResultParts)
-    for (const std::string& path : (rules.*part.rule).paths) text += '\n' + path;
-  return {engine.name, sha256_hex(text).substr(0, 16)};
+  return {engine.name, engine.digest};
 }
 
 void HealthBook::watch(const std::vector<WatchedEngine>& engines) {

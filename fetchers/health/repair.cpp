@@ -210,7 +210,7 @@ Result<Repair> repaired_rules(const AnswerRules& old, std::string_view body, con
   const Score before = repairer.score_of(old);
   if (before.urls == count && before.titles == count)
     return fail(Code::bad_data, "the definition finds all known results; there is nothing to repair");
-  consider_guess(repairer, old, body, context);
+  consider_guess(repairer, old, looked_at, context);
   repairer.try_lists(old, old.format == AnswerRules::Format::html
                               ? candidates_in_page(old, looked_at, context, texts)
                               : candidates_in_tree(old, looked_at, context, texts));

@@ -162,18 +162,6 @@ class TreeWalk {
   std::size_t leaves_ = 0;
 };
 
-/// As in guess_in_tree(): repeated elements of XML are lists in the tree.
-std::string tree_path_as_xpath(std::string path, bool is_in_result) {
-  std::string out = is_in_result ? "." : "";
-  for (std::size_t at = 1; at < path.size();) {
-    const std::size_t end = std::min(path.find('/', at + 1), path.size());
-    const std::string step = path.substr(at, end - at);
-    if (step != "/*" && step != "/#text" && !(step.size() > 1 && is_ascii_digit(step[1]))) out += step;
-    at = end;
-  }
-  return out.empty() ? "." : out;
-}
-
 void make_xpaths(RuleCandidates& found) {
   for (std::string& path : found.results) path = tree_path_as_xpath(path, false);
   for (auto* part : {&found.urls, &found.titles, &found.texts})
@@ -187,20 +175,6 @@ void make_xpaths(RuleCandidates& found) {
 }
 
 // Pages.
-
-/// The words below an element.
-///
-/// in:     steps_left - how many more nodes may be looked at
-std::string page_words(const xmlNode* root, std::size_t& steps_left) {
-  std::string out;
-  for (const xmlNode* node = root; node != nullptr && out.size() < kLongestPlain && steps_left > 0;
-       node = next_node(root, node, !is_script(*node))) {
-    --steps_left;
-    if (node->type == XML_TEXT_NODE && node->content != nullptr)
-      out += std::string(reinterpret_cast<const char*>(node->content)) + ' ';
-  }
-  return out;
-}
 
 /// The ways to say what kind of element this is: by its name alone, or with a word of its class or an
 /// attribute that is made for programs.
@@ -280,7 +254,7 @@ class PageWalk {
     for (const xmlNode* node = item; node != nullptr && steps_left_ > 0;
          node = next_node(item, node, !is_script(*node))) {
       if (node->type != XML_ELEMENT_NODE) continue;
-      const std::string plain = plain_letters(page_words(node, steps_left_));
+      const std::string plain = plain_letters(text_below(*node, {kLongestPlain, " "}, steps_left_));
       if (!wanted.title.empty() && plain.substr(0, 80) == wanted.title)
         add_kinds(votes.titles, node, item, example);
       if (!wanted.text.empty() && plain.starts_with(wanted.text)) add_kinds(votes.texts, node, item, example);

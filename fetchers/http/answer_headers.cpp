@@ -17,7 +17,7 @@ constexpr double kMostSeconds = 1e7;  ///< a longer pause is taken for a mistake
 
 constexpr std::string_view kLinkBlanks = " \t";
 
-void skip_blanks(std::string_view& text) {
+void skip_link_blanks(std::string_view& text) {
   text.remove_prefix(std::min(text.find_first_not_of(kLinkBlanks), text.size()));
 }
 
@@ -38,16 +38,16 @@ std::string_view take_value(std::string_view& text) {
 /// Takes the parameters of a link up to the next link. True if one of its relations is "next".
 bool take_next_relation(std::string_view& text) {
   bool is_next = false;
-  for (skip_blanks(text); text.starts_with(';'); skip_blanks(text)) {
+  for (skip_link_blanks(text); text.starts_with(';'); skip_link_blanks(text)) {
     text.remove_prefix(1);
-    skip_blanks(text);
+    skip_link_blanks(text);
     const std::size_t end = std::min(text.find_first_of("=;, \t"), text.size());
     const std::string name = ascii_lower(text.substr(0, end));
     text.remove_prefix(end);
-    skip_blanks(text);
+    skip_link_blanks(text);
     if (!text.starts_with('=')) continue;
     text.remove_prefix(1);
-    skip_blanks(text);
+    skip_link_blanks(text);
     std::string_view relations = take_value(text);
     while (name == "rel" && !relations.empty())
       is_next = is_next || equal_ignoring_case(take_until(relations, ' '), "next");

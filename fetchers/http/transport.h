@@ -59,9 +59,7 @@ struct HttpAnswer {
   /// The value of the first header with that lower-case name, or empty.
   std::string_view header(std::string_view name) const;
   /// Whether our own limits kept the request back, so that no server has seen it.
-  bool was_kept_back() const {
-    return failure == Failure::not_allowed || (failure == Failure::rate_limited && status == 0);
-  }
+  bool was_kept_back() const { return is_kept_back(failure, status); }
 };
 
 /// Sends HTTP requests, through libcurl or to a recording.

@@ -373,7 +373,8 @@ struct CommandAccess {
 /// when the definition is read.
 struct Engine {
   std::string name;
-  std::string type;  ///< a row of engine_types()
+  std::string type;    ///< a row of engine_types()
+  std::string digest;  ///< of all keys that answers depend on; empty for an engine that no file defines
   std::string description;
   std::vector<std::string> categories;
   std::vector<std::string> known_queries;  ///< in the engine's own syntax; it finds something for them

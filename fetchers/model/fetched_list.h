@@ -45,6 +45,11 @@ constexpr std::string_view name_of(Failure failure) {
   return kNames[static_cast<std::size_t>(failure)];
 }
 
+/// Whether our own limits kept a request back, so that no server has seen it.
+constexpr bool is_kept_back(Failure failure, int status) {
+  return failure == Failure::not_allowed || (failure == Failure::rate_limited && status == 0);
+}
+
 /// Who is to blame for a failure. The breaker counts only failures of the engine, never those caused by a
 /// query or by our own limits. Otherwise one user could take an engine away from everybody.
 enum class Blame {

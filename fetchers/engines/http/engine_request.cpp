@@ -7,6 +7,7 @@
 #include "core/json.h"
 #include "core/text.h"
 #include "fetchers/answers/part_text.h"
+#include "fetchers/http/answer_headers.h"
 #include "fetchers/http/request_template.h"
 
 namespace metafuse::fetchers {
@@ -155,12 +156,7 @@ void set_headers(EngineRequest& request, const HttpAccess& access, const FetchOp
   const std::string language = request_language(access, options);
   if (!language.empty() && language != "all" && language != "*") preset("Accept-Language", language);
   if (!request.body.empty()) preset("Content-Type", content_type);
-  if (!access.cookies.empty()) {
-    std::string cookie;
-    for (const auto& [name, value] : access.cookies)
-      cookie += (cookie.empty() ? "" : "; ") + name + "=" + value;
-    request.headers.emplace_back("Cookie", cookie);
-  }
+  add_cookies(request.headers, access.cookies);
   if (access.is_federation) request.headers.emplace_back(kHopHeader, std::to_string(options.hops + 1));
 }
 

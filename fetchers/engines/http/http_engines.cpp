@@ -332,40 +332,8 @@ std::string take_base_url(EngineBlock& block, const std::string& preset) {
   return url;
 }
 
-namespace {
-
-/// SearXNG allows true (every error), one status, or a list of them.
-void take_retry_statuses(EngineBlock& block) {
-  const YamlNode* node = block.map.take("retry_on_http_error");
-  const auto is_every = node == nullptr ? std::optional(false) : as_bool(*node);
-  if (is_every && !*is_every) return;
-  std::vector<int>& statuses = block.engine.retry_statuses;
-  if (is_every) {
-    statuses = {500, 502, 503, 504};
-    return;
-  }
-  for (const std::string& text : block.texts("retry_on_http_error"))
-    if (text.size() == 3 && text.find_first_not_of("0123456789") == std::string::npos)
-      statuses.push_back(std::stoi(text));
-    else
-      block.error_at("retry_on_http_error", "retry_on_http_error must be true, false or HTTP statuses");
-}
-
-void take_limits(EngineBlock& block) {
-  Engine& engine = block.engine;
-  block.take("connect_timeout", engine.connect_seconds, 0.01, 300);
-  block.take("first_byte_timeout", engine.first_byte_seconds, 0.01, 300);
-  block.take("max_bytes", engine.max_bytes, 1024, 64 << 20);
-  block.take("retries", engine.retries, 0, 10);
-  block.take("requests_per_second", engine.requests_per_second, 0, 1e6);
-  take_max_connections(block);
-  take_retry_statuses(block);
-}
-
-}  // namespace
-
 void take_http_keys(EngineBlock& block, HttpAccess& access) {
-  take_limits(block);
+  take_request_limits(block);
   take_request_body(block, access);
   for (auto& field : take_header_fields(block, "headers")) access.headers.push_back(std::move(field));
   for (auto& field : take_header_fields(block, "cookies")) access.cookies.push_back(std::move(field));

@@ -36,7 +36,10 @@ std::optional<AnswerRules::Format> path_format(std::string_view type);
 /// a result (`title_query` or `title_xpath`). What the engine type has preset remains where a key is absent.
 void take_http_keys(EngineBlock& block, HttpAccess& access);
 
-/// Takes `method`, `request_body` and `json_body`.
+/// Takes time-outs, retries and other limits of requests.
+void take_request_limits(EngineBlock& block);  // request_keys.cpp
+
+/// Takes `method`, `request_body` and `json_body`. A body without a method is sent by POST.
 void take_request_body(EngineBlock& block, HttpAccess& access);  // request_keys.cpp
 
 /// Takes `auth`.

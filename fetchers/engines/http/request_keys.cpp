@@ -7,8 +7,8 @@
 #include "fetchers/engines/http/http_readers.h"
 #include "fetchers/http/request_template.h"
 
-// Reads the keys of a definition that determine what is sent: method and body, the steps before the search
-// itself, and how the next page is requested.
+// Reads the keys of a definition that determine what is sent: limits, method and body, the steps before the
+// search itself, and how the next page is requested.
 
 namespace metafuse::fetchers {
 
@@ -112,6 +112,38 @@ void take_request_body(EngineBlock& block, HttpAccess& access) {
     block.error_at("method", "method must be GET or POST");
   else if (access.method == "GET" && !access.body.empty())
     block.error_at("method", "a GET request has no body; leave out method, or write method: POST");
+}
+
+namespace {
+
+/// SearXNG allows true (every error), one status, or a list of them.
+void take_retry_statuses(EngineBlock& block) {
+  const YamlNode* node = block.map.take("retry_on_http_error");
+  const auto is_every = node == nullptr ? std::optional(false) : as_bool(*node);
+  if (is_every && !*is_every) return;
+  std::vector<int>& statuses = block.engine.retry_statuses;
+  if (is_every) {
+    statuses = {500, 502, 503, 504};
+    return;
+  }
+  for (const std::string& text : block.texts("retry_on_http_error"))
+    if (text.size() == 3 && text.find_first_not_of("0123456789") == std::string::npos)
+      statuses.push_back(std::stoi(text));
+    else
+      block.error_at("retry_on_http_error", "retry_on_http_error must be true, false or HTTP statuses");
+}
+
+}  // namespace
+
+void take_request_limits(EngineBlock& block) {
+  Engine& engine = block.engine;
+  block.take("connect_timeout", engine.connect_seconds, 0.01, 300);
+  block.take("first_byte_timeout", engine.first_byte_seconds, 0.01, 300);
+  block.take("max_bytes", engine.max_bytes, 1024, 64 << 20);
+  block.take("retries", engine.retries, 0, 10);
+  block.take("requests_per_second", engine.requests_per_second, 0, 1e6);
+  take_max_connections(block);
+  take_retry_statuses(block);
 }
 
 namespace {

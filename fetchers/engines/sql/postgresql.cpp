@@ -3,6 +3,7 @@
 // statement without LIMIT needs no more memory than the wanted results.
 
 #include <algorithm>
+#include <cerrno>
 #include <vector>
 
 #include <fmt/format.h>
@@ -48,10 +49,14 @@ Error refused_statement(const PGresult* result) {
 }
 
 bool wait_for(PGconn* session, short events, const Deadline& deadline) {
-  const auto left = std::chrono::ceil<std::chrono::milliseconds>(deadline.left()).count();
-  if (left <= 0) return false;
   pollfd ready{PQsocket(session), events, 0};
-  return ::poll(&ready, 1, static_cast<int>(std::min<long>(left, 60000))) > 0;
+  while (true) {
+    const auto left = std::chrono::ceil<std::chrono::milliseconds>(deadline.left()).count();
+    if (left <= 0) return false;
+    const int count = ::poll(&ready, 1, static_cast<int>(std::min<long>(left, 60000)));
+    if (count > 0) return true;
+    if (count < 0 && errno != EINTR) return false;
+  }
 }
 
 Result<void> flush(PGconn* session, const Deadline& deadline) {

@@ -178,6 +178,23 @@ TEST_CASE("Reading the texts of nested results takes a limited number of steps",
   CHECK(mistake_of(rules, page(60'000)) == "reading the answer takes too long");
 }
 
+TEST_CASE("A page whose paths take too many steps is none with fewer results",
+          "[fetchers][limits][security]") {
+  const std::string part = "<div class='r'><a href='/#'>x</a>" +
+                           repeated_part("<b" + std::string(14, ' ') + "></b>", 1500) + "</div>";
+  const auto mistake_at = [&](const std::string& url, std::size_t count) {
+    std::string page;
+    for (std::size_t i = 0; i < count; ++i) page += part;
+    return mistake_of(by_paths(Format::html, "//div[@class='r']", url), page);
+  };
+  const std::string counting = "count(//*) + count(//*) + count(//*) + count(//*)";
+  for (const std::string& url : {std::string(".//a/@href"), ".//a[" + counting + " > 0]/@href"}) {
+    INFO(url);
+    CHECK(mistake_at(url, 5).empty());
+    CHECK(mistake_at(url, 400) == "reading the answer takes too long");
+  }
+}
+
 TEST_CASE("Before each result the clock is asked whether reading has to end",
           "[fetchers][limits][security]") {
   for (const auto& [rules, body] : std::vector<std::pair<AnswerRules, std::string>>{
@@ -243,8 +260,11 @@ TEST_CASE("Forbidden characters are removed or replaced and their neighbours are
   for (const std::string mark :
        {"\xE2\x80\x8B", "\xE2\x80\x8E", "\xE2\x80\x8F", "\xE2\x80\xAA", "\xE2\x80\xAB", "\xE2\x80\xAC",
         "\xE2\x80\xAD", "\xE2\x80\xAE", "\xE2\x81\xA6", "\xE2\x81\xA7", "\xE2\x81\xA8", "\xE2\x81\xA9",
-        "\xEF\xBB\xBF", "\xC2\xAD"})
+        "\xEF\xBB\xBF", "\xC2\xAD", "\xD8\x9C"}) {
     CHECK(cleaned(mark) == "ab");
+    CHECK(clean_text("a" + mark + "b", false, 100) == "ab");
+  }
+  CHECK(cleaned("\xD8\x9B") == "a\xD8\x9B" + std::string("b"));
   for (const std::string blank : {"\x01", "\x1F", " ", "\t", "\x7F", "\xC2\x80", "\xC2\xA0", "\xE2\x80\xA8",
                                   "\xE2\x80\xA9", "\xE3\x80\x80"})
     CHECK(cleaned(blank) == "a b");

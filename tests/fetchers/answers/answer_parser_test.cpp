@@ -34,6 +34,24 @@ std::string why(const AnswerRules& rules, std::string_view body) {
 
 }  // namespace
 
+TEST_CASE("XML keeps its prefixes if any path of a definition names one", "[fetchers][parser]") {
+  AnswerRules rules;
+  rules.format = AnswerRules::Format::xml;
+  rules.results = "//*[local-name()='record']";
+  rules.url = PartRule("./*[local-name()='link']");
+  rules.title = PartRule("./*[local-name()='name']");
+  rules.kind = ResultKind::paper;
+  rules.details.emplace_back("authors", PartRule("./dc:creator"));
+  const auto list = parse_answer(rules,
+                                 "<r><x:record xmlns:x='urn:x' xmlns:dc='urn:dc'><x:link>http://a/</x:link>"
+                                 "<x:name>A</x:name><dc:creator>Ada</dc:creator></x:record></r>",
+                                 {"http://e.example/", "", ""});
+  REQUIRE(list.has_value());
+  REQUIRE(list->hits.size() == 1);
+  REQUIRE(list->hits[0].details.size() == 1);
+  CHECK(list->hits[0].details[0].second == "Ada");
+}
+
 TEST_CASE("Key paths match at any depth as in SearXNG", "[fetchers][json]") {
   AnswerRules rules = rules_of(Format::json, "results", "url", "title", "text");
   const auto list = parsed(rules, R"j({"x":{"y":[{"results":[

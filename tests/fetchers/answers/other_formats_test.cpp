@@ -136,6 +136,20 @@ const std::vector<AnswerFormat> kFormats = {
      "<?xml version=\"1.0\" encoding=\"windows-1251\"?><r><d u=\"http://a/\">\xCC\xE8\xF0</d></r>",
      {"http://a/"},
      {"Мир"}},
+    {"XML in UTF-8 that is declared otherwise",
+     xml("results_xpath: //d, url_xpath: ./@u, title_xpath: ."),
+     "<?xml version='1.0' encoding='ISO-8859-1'?><r><d u='http://a/'>caf\xC3\xA9</d></r>",
+     {"http://a/"},
+     {"caf\xC3\xA9"}},
+    {"XML in UTF-16 that does not say so",
+     xml("results_xpath: //d, url_xpath: ./@u, title_xpath: ."),
+     [] {
+       std::string wide;
+       for (const char c : std::string("<r><d u='http://a/'>A</d></r>")) wide += {c, '\0'};
+       return wide;
+     }(),
+     {"http://a/"},
+     {"A"}},
     {"XML in latin-1",
      xml("results_xpath: //d, url_xpath: \"@u\", title_xpath: ."),
      "<?xml version='1.0' encoding='ISO-8859-1'?><r><d u='http://a/'>caf\xE9</d></r>",

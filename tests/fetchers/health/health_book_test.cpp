@@ -67,6 +67,27 @@ TEST_CASE("An engine that finds nothing where all others find much is suspected,
   CHECK(lists[1].failure == Failure::none);
 }
 
+TEST_CASE("A definition that asks or reads otherwise starts a new profile", "[fetchers][health]") {
+  const auto digest_of = [](const std::string& keys) {
+    const auto file = parse_engine_file("engines:\n  - {name: e, " + keys + "}\n", "e.yaml");
+    if (!file) FAIL(file.error().text);
+    return watched(file->engines.front()).digest;
+  };
+  const std::string json =
+      "engine: json_engine, results_query: r, url_query: u, title_query: t, search_url: "
+      "'http://e.example/?q={query}'";
+  const std::string digest = digest_of(json);
+  CHECK(digest.size() == 16);
+  for (const std::string same : {"weight: 2", "description: x", "timeout: 1", "retries: 1"})
+    CHECK(digest_of(json + ", " + same) == digest);
+  for (const std::string other :
+       {"json_after: x", "method: POST", "headers: {A: b}", "title_html_to_text: true", "lang_map: {de: x}",
+        "published_query: p", "next_page: {link_header: true}"})
+    CHECK(digest_of(json + ", " + other) != digest);
+  const std::string sql = "engine: sqlite, database: x.db, query_str: 'SELECT :query AS ";
+  CHECK(digest_of(sql + "url'") != digest_of(sql + "title'"));
+}
+
 TEST_CASE("Queries for which nobody finds anything say nothing about an engine", "[fetchers][health]") {
   HealthBook book;
   learn(book);
