@@ -329,6 +329,7 @@ export interface components {
                     value?: number;
                     rrf?: number;
                 };
+                learned_from?: components["schemas"]["LearnedFrom"];
             };
             notices?: string[];
             search_id?: string;
@@ -375,7 +376,27 @@ export interface components {
                 value?: number;
                 rrf?: number;
             };
+            learned_from?: components["schemas"]["LearnedFrom"];
+            not_asked?: components["schemas"]["ListNotAsked"][];
             search_id?: string;
+        };
+        /** @description What a model was learned from; judge: a language model whose grades count, too */
+        LearnedFrom: {
+            /** @description of the domain itself, with a relevant document in a list */
+            judged_queries?: number;
+            other_domains?: {
+                /** @description how many other domains' models it started from */
+                start?: number;
+                pooled_queries?: number;
+                weight?: number;
+            };
+            judge?: {
+                model: string;
+                weight: number;
+                only: boolean;
+                calibrated: boolean;
+                queries: number;
+            };
         };
         ListNotAsked: {
             feature: string;
