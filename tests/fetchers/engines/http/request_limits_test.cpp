@@ -16,6 +16,7 @@
 #include "tests/fetchers/calling/chaos_engines.h"
 #include "tests/support/manual_clock.h"
 #include "tests/support/scripted_transport.h"
+#include "tests/support/temporary_folder.h"
 
 using namespace metafuse;
 using namespace metafuse::fetchers;
@@ -133,7 +134,9 @@ TEST_CASE("A request has the limits of its definition", "[fetchers][request][sec
   CHECK(own.first_byte_timeout == milliseconds(500));
   CHECK(own.timeout == milliseconds(700));
   CHECK(filled_from("http://e.example/?q={query}", "soft_max_redirects: 10", "").max_redirects == 3);
-  CHECK(filled_from("http://e.example/?q={query}", "verify: ca.pem", "").ca_file.ends_with("ca.pem"));
+  const TemporaryFolder folder;
+  const std::string authority = folder.write("ca.pem", "-----BEGIN CERTIFICATE-----\n");
+  CHECK(filled_from("http://e.example/?q={query}", "verify: '" + authority + "'", "").ca_file == authority);
 }
 
 TEST_CASE("Options that an engine does not have are not sent to it", "[fetchers][request]") {
