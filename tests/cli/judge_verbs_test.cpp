@@ -146,7 +146,7 @@ TEST_CASE("The verb judge reports on the models in the store", "[cli][judge]") {
   const auto json = parse_json(drinks.judge({"--report", "--json"}).out, "report").value();
   CHECK(json.at("judges").as_array().size() == 1);
   CHECK(has(drinks.judge({"--report", "--model", "other"}).err, "no judgment of the model other"));
-  CHECK(has(drinks.judge({"--report"}, "drink").err, "there are drinks"));
+  CHECK(has(drinks.judge({"--report"}, "drink").err, "no domain \"drink\""));
   const auto both = drinks.judge({"--report", "--calibrate", "--model", "model:m"});
   CHECK(has(both.out, "read as"));
 }
