@@ -298,9 +298,8 @@ TEST_CASE("A checkpoint with an alpha that training does not choose is refused",
         folder.write("changed", text.substr(0, rounds) + "\"rounds\":[" + list + "]}\n");
     return train_on_bad_input(folder, judged, {"--rounds", "1", "--resume", changed});
   };
-  check_done(resumed("[0,0,0,0.1,0,0,0]"), "1 rounds");
-  check_refused(resumed("[0,0,0,1e5,0,0,0]"), 65, "changed: round 1 is damaged");
-  for (const char* alpha : {"-100", "-1", "500"})
-    check_refused(resumed("[0,0,0," + std::string(alpha) + ",0,0,0]"), 65,
-                  "changed: round 1 is damaged: training chooses no such alpha");
+  check_done(resumed("[0,2,0,0.1,0,0,0]"), "1 rounds");
+  check_refused(resumed("[0,2,0,1e5,0,0,0]"), 65, "changed: round 1 is damaged");
+  for (const char* round : {"[0,2,0,-100,0,0,0]", "[0,2,0,-1,0,0,0]", "[0,1,0,500,0,0,0]"})
+    check_refused(resumed(round), 65, "changed: round 1 is damaged: training chooses no such alpha");
 }
