@@ -168,9 +168,11 @@ bool meets(const DifyRetrieval& wanted, const JsonObject& metadata) {
 Answered handle_dify_retrieval(Finder& finder, const Exchange& exchange) {
   TRY(const auto body, json_body(exchange.request));
   TRY(const auto wanted, read_retrieval(body));
-  if (!wanted.search.domain.empty() && exchange.snapshot->find_domain(wanted.search.domain) == nullptr)
-    return refusal(404, "the knowledge \"" + wanted.search.domain +
-                            "\" does not exist; knowledge_id is the name of a domain");
+  const std::string& domain = wanted.search.domain;
+  const bool may_know = exchange.key == nullptr || exchange.key->may_use_domain(domain);
+  if (!domain.empty() && may_know && exchange.find_domain(domain) == nullptr)
+    return refusal(404,
+                   "the knowledge \"" + domain + "\" does not exist; knowledge_id is the name of a domain");
   TRY(const auto found, finder.find(exchange, {wanted.search}));
   JsonArray records;
   const auto positions = wanted_positions(*found.answer, wanted.conditions, finder.unix_time());

@@ -8,6 +8,7 @@
 #include "core/text.h"
 #include "fetchers/engines/index/document_files.h"
 #include "service/api/handlers.h"
+#include "service/http/json_fields.h"
 #include "service/http/message.h"
 #include "service/search/document_keeper.h"
 
@@ -66,18 +67,13 @@ OrRefusal<std::vector<SourceDocument>> documents_in(const HttpRequest& request) 
       TRY_VOID(add((*list)[i], fmt::format("document {}", i + 1)));
     return documents;
   }
-  std::size_t number = 0;
-  for (std::string_view rest = request.body; !rest.empty();) {
-    const std::string_view line = take_until(rest, '\n');
-    ++number;
-    if (line.find_first_not_of(" \t\r") == std::string_view::npos) continue;
-    JsonLimits limits;
-    limits.first_line = number;
-    const auto json = parse_json(line, "lines", Code::bad_data, limits);
+  JsonLines lines(request.body);
+  for (;;) {
+    const auto json = lines.next();
     if (!json) return refusal(422, json.error().text);
-    TRY_VOID(add(*json, fmt::format("lines:{}", number)));
+    if (!*json) return documents;
+    TRY_VOID(add(**json, lines.place()));
   }
-  return documents;
 }
 
 /// The addresses of DELETE: `url` in the target, or {"urls": [...]}.

@@ -65,8 +65,7 @@ OrRefusal<FoundSearch> Finder::find_typed(const Exchange& exchange, const Wanted
                                           const SearchEvents& events) {
   SearchRequest request = wanted.search;
   request.asks_all = request.asks_all || wanted.is_for_judge;
-  for (std::string& synonym : synonyms_of(records_, exchange, request))
-    request.alternatives.push_back(std::move(synonym));
+  request.synonyms = synonyms_of(records_, exchange, request);
   TRY(const SearchPlan plan, plan_search(exchange, std::move(request), clock_));
   const LoadedDomain& domain = plan.prepared.domain;
   if (const auto able = check_min_relevance(domain, wanted.search.min_relevance); !able)

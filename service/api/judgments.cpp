@@ -45,6 +45,24 @@ Result<ResultsToJudge> read_results(Store& store, const SearchAnswer& answer, co
   return out;
 }
 
+Result<std::vector<ImportedQuery>> read_judgment_lines(std::string_view text,
+                                                       const TrackingParameters& tracking) {
+  std::vector<ImportedQuery> out;
+  JsonLines lines(text);
+  for (;;) {
+    TRY(const auto json, lines.next());
+    if (!json) return out;
+    TRY(const auto query, read_judged_query(*json, lines.place(), tracking));
+    ImportedQuery& item = out.emplace_back();
+    item.slots = query.slots;
+    for (const auto& answer : query.relevant) {
+      if (answer.grade > kMaxGrade)
+        return fail(Code::bad_data, fmt::format("{}: a grade is at most {}", lines.place(), kMaxGrade));
+      item.grades[answer.key] = std::max(0, answer.grade);
+    }
+  }
+}
+
 }  // namespace
 
 SearchRequest request_of(const LoadedDomain& domain, const BaseQuery& slots, const JudgedPool& pool) {
@@ -80,24 +98,11 @@ Result<std::vector<ImportedQuery>> read_import(std::string_view text, const Load
   std::vector<ImportedQuery> out;
   if (begin == std::string_view::npos)
     return fail(Code::bad_data, "nothing was sent; send qrels or JSON lines");
-  if (text[begin] != '{') {
-    TRY(out, read_qrels_text(text, plain_slot(domain.domain)));
+  if (text[begin] == '{') {
+    TRY(out, read_judgment_lines(text, tracking));
   } else {
-    std::size_t number = 0;
-    for (std::size_t at = 0; at < text.size(); ++number) {
-      const std::size_t end = std::min(text.find('\n', at), text.size());
-      const std::string_view line = trimmed(text.substr(at, end - at));
-      at = end + 1;
-      if (line.empty() || line == "\r") continue;
-      JsonLimits limits;
-      limits.first_line = number + 1;
-      TRY(const Json json, parse_json(line, "lines", Code::bad_data, limits));
-      TRY(const auto query, read_judged_query(json, fmt::format("lines:{}", number + 1), tracking));
-      ImportedQuery& item = out.emplace_back();
-      item.slots = query.slots;
-      for (const auto& answer : query.relevant)
-        item.grades[answer.key] = std::clamp(answer.grade, 0, kBestGrade);
-    }
+    const bool has_hits = !domain.domain.templates.empty();
+    TRY(out, read_qrels_text(text, plain_slot(domain.domain), has_hits ? &tracking : nullptr));
   }
   if (out.size() > kMostImported)
     return fail(Code::bad_data, fmt::format("more than {} queries; send the file in parts", kMostImported));

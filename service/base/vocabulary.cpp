@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <limits>
 #include <map>
+#include <set>
 #include <string>
 #include <tuple>
 
@@ -95,9 +96,11 @@ Vocabulary::Vocabulary(const std::vector<std::string>& titles, const std::vector
     const std::string folded = folded_text(text);
     if (is_plain_word(folded)) counts[folded] += count;
   }
+  std::set<std::string_view> seen;
   for (const std::string& title : titles) {
     if (title.empty() || title.size() > kLongestTitle || first_invalid_utf8(title) != std::string::npos)
       continue;
+    if (!seen.insert(title).second) continue;  // a title of many documents must not hide the others
     titles_.push_back(title);
     folded_titles_.push_back(folded_text(title));
     const std::string& folded = folded_titles_.back();

@@ -40,7 +40,7 @@ struct CorrectedQuery {
 /// Immutable, and therefore safe from any thread.
 class Vocabulary {
  public:
-  /// in:   titles - of the documents; words - of their texts, each once
+  /// in:   titles - of the documents, equal ones count as one; words - of their texts, each once
   /// cost: O(n log n) of the titles' words; about 20 bytes per letter of the distinct words
   Vocabulary(const std::vector<std::string>& titles, const std::vector<WordCount>& words,
              TitleOrder order = TitleOrder::by_frequency);

@@ -23,7 +23,8 @@ constexpr double kMaxCount = 1e15;
 
 constexpr Setting<LimitsConfig> kLimits[] = {
     {"requests_per_second", &LimitsConfig::requests_per_second, 0, kMaxRate,
-     "per address prefix without a key; 0 for no limit; if not set, 10 when listening beyond loopback"},
+     "per address prefix without a key; 0 for no limit; if not set, 10 when listening beyond loopback, else "
+     "none"},
     {"burst", &LimitsConfig::burst, 1, kMaxRate, "requests that an address prefix may send at once"},
     {"failed_keys_per_minute", &LimitsConfig::failed_keys_per_minute, 0, kMaxRate,
      "wrong API keys per minute and address prefix; 0 for no limit"},
@@ -119,7 +120,7 @@ void read_mode(const YamlNode& node, const char* key, ConfigReading& reading) {
 }
 
 constexpr Setting<RecordingsConfig> kRecordings[] = {
-    {"mode", &read_mode, 0, 0, "off, record or replay: what to do with engines' answers"},
+    {"mode", &read_mode, 0, 0, "off (the default), record or replay: what to do with engines' answers"},
     {"directory", PathMember<RecordingsConfig>{&RecordingsConfig::directory}, 0, 0,
      "folder of the recordings"},
 };
@@ -193,23 +194,39 @@ std::optional<double> seconds_of(std::string_view text) {
   return number * factor;
 }
 
-/// Reads one {index, folders, every, base_url}.
-void read_documents_item(const YamlNode& item, const char* key, ConfigReading& reading) {
-  YamlMap map(item, key, reading.diagnostics);
-  DocumentsConfig out;
-  out.index = reading.resolve(map.take_string("index").value_or(""));
-  if (out.index.empty())
-    reading.diagnostics.error(item.place, "documents: name the index with `index: FILE`");
-  for (const std::string& folder : map.take_strings("folders").value_or(std::vector<std::string>())) {
+constexpr Setting<DocumentsConfig> kDocuments[] = {
+    {"index", PathMember<DocumentsConfig>{&DocumentsConfig::index}, 0, 0, "the index's file"},
+    {"folders", &DocumentsConfig::folders, 0, 0, "folders and files that are read into it"},
+    {"base_url", &DocumentsConfig::base_url, 0, 0,
+     "what the addresses of files begin with; default: file://localhost/ and their path"},
+};
+
+void read_folders(const YamlNode& item, DocumentsConfig& out, ConfigReading& reading) {
+  for (std::string& folder : out.folders) {
     std::error_code error;
     const auto path = std::filesystem::absolute(reading.resolve(folder), error).lexically_normal();
     if (!std::filesystem::exists(path, error))
       reading.diagnostics.error(item.place,
                                 fmt::format("documents: \"{}\" does not exist; correct the path", folder));
-    out.folders.push_back(path.string());
+    folder = path.string();
   }
   if (out.folders.empty())
     reading.diagnostics.error(item.place, "documents: name what to read with `folders: [FOLDER, ...]`");
+}
+
+/// Reads one {index, folders, every, base_url}.
+void read_documents_item(const YamlNode& item, const char* key, ConfigReading& reading) {
+  YamlMap map(item, key, reading.diagnostics);
+  DocumentsConfig out;
+  read_settings(map, kDocuments, out, reading);
+  if (out.index.empty())
+    reading.diagnostics.error(item.place, "documents: name the index with `index: FILE`");
+  for (const DocumentsConfig& other : reading.config.documents)
+    if (!out.index.empty() && other.index == out.index)
+      reading.diagnostics.error(
+          item.place,
+          fmt::format("documents: another entry reads \"{}\"; name all of its folders there", out.index));
+  read_folders(item, out, reading);
   if (const auto every = map.take_string("every")) {
     if (const auto seconds = seconds_of(*every))
       out.every_seconds = *seconds;
@@ -219,7 +236,6 @@ void read_documents_item(const YamlNode& item, const char* key, ConfigReading& r
                                             "10m, not \"{}\"",
                                             *every));
   }
-  out.base_url = map.take_string("base_url").value_or("");
   if (const auto checked = fetchers::check_base_url(out.base_url, "documents: base_url"); !checked)
     reading.diagnostics.error(item.place, checked.error().text);
   map.finish();
@@ -340,7 +356,7 @@ void read_branding(const YamlNode& node, const char* key, ConfigReading& reading
 using Path = PathMember<ServerConfig>;
 
 constexpr Setting<ServerConfig> kServer[] = {
-    {"listen", &read_listen, 0, 0, "HOST:PORT; port 0 takes a free one"},
+    {"listen", &read_listen, 0, 0, "HOST:PORT, default 127.0.0.1:8080; port 0 takes a free one"},
     {"default_domain", &ServerConfig::default_domain, 0, 0,
      "domain that is searched if a request names none"},
     {"templates", &read_files<&ServerConfig::templates>, 0, 0,
@@ -367,7 +383,7 @@ constexpr Setting<ServerConfig> kServer[] = {
     {"keys", &read_keys, 0, 0, "list of API keys"},
     {"keys_file", &read_keys_file, 0, 0,
      "file of further keys (`keys:`), which servers of one PostgreSQL store share"},
-    {"metrics", &read_metrics, 0, 0, "who reads /metrics without a key: loopback, open or key"},
+    {"metrics", &read_metrics, 0, 0, "who reads /metrics without a key: loopback (the default), open or key"},
     {"deadline", &ServerConfig::deadline_seconds, 0.01, 120,
      "time limit in seconds for all lists of one search"},
     {"workers", &ServerConfig::workers, 0, 1024, "threads that fetch and score; 0 for 32 per core"},
@@ -421,6 +437,11 @@ std::string config_reference() {
   describe_learning(out);
   describe_settings(out, "fetch_pages.", kPages);
   describe_settings(out, "pictures.", kPictures);
+  describe_settings(out, "documents[].", kDocuments);
+  out +=
+      "documents[].every: how often the folders are read; a time from 1s to 30d such as 90s, 10m or 2h, "
+      "default "
+      "10m\n";
   describe_settings(out, "traces.", kTraces);
   describe_settings(out, "branding.", kBranding);
   return out;

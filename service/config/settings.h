@@ -92,6 +92,13 @@ void read_settings(YamlMap& map, const Setting<Section> (&settings)[N], Section&
   for (const Setting<Section>& setting : settings) read_setting(map, setting, out, reading);
 }
 
+/// The default of a number; empty if it is beyond the range, and only stands for what the meaning says.
+template <class Section, class Number>
+std::string default_text(const Setting<Section>& setting, Number value) {
+  const auto number = static_cast<double>(value);
+  return number < setting.low || number > setting.high ? std::string() : fmt::format(", default {}", value);
+}
+
 /// Appends one line per row, with the type, range and default that reading uses.
 template <class Section, std::size_t N>
 void describe_settings(std::string& out, std::string_view prefix, const Setting<Section> (&settings)[N]) {
@@ -112,9 +119,9 @@ void describe_settings(std::string& out, std::string_view prefix, const Setting<
         else if constexpr (std::is_same_v<Member, std::vector<std::string>>)
           return "list of strings";
         else
-          return fmt::format("{} from {:g} to {:g}, default {}",
+          return fmt::format("{} from {:g} to {:g}{}",
                              std::is_same_v<Member, double> ? "number" : "whole number", setting.low,
-                             setting.high, defaults.*value);
+                             setting.high, default_text(setting, defaults.*value));
       }
     };
     const std::string form = std::visit(type, setting.value);

@@ -119,4 +119,21 @@ void JsonFields::refuse_others(std::initializer_list<std::string_view> known) {
                   did_you_mean(member.key(), {known.begin(), known.end()}));
 }
 
+Result<std::optional<Json>> JsonLines::next() {
+  while (!rest_.empty()) {
+    const std::string_view line = take_until(rest_, '\n');
+    ++number_;
+    if (line.find_first_not_of(" \t\r") == std::string_view::npos) continue;
+    JsonLimits limits;
+    limits.first_line = number_;
+    TRY(auto json, parse_json(line, "lines", Code::bad_data, limits));
+    return std::optional<Json>(std::move(json));
+  }
+  return std::optional<Json>();
+}
+
+std::string JsonLines::place() const {
+  return "lines:" + std::to_string(number_);
+}
+
 }  // namespace metafuse::service

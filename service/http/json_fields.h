@@ -46,4 +46,21 @@ class JsonFields {
   std::string mistake_;
 };
 
+/// Reads a body of one JSON value per line, without lines that are blank.
+class JsonLines {
+ public:
+  explicit JsonLines(std::string_view text) : rest_(text) {}
+
+  /// The next line's value, or nothing at the end.
+  ///
+  /// errors: bad_data with the line's place
+  Result<std::optional<Json>> next();
+  /// "lines:N" of the last value, for errors.
+  std::string place() const;
+
+ private:
+  std::string_view rest_;
+  std::size_t number_ = 0;
+};
+
 }  // namespace metafuse::service

@@ -146,7 +146,8 @@ std::string qrels_of(const JudgePool& pool, const JudgeRun& run, std::string_vie
     SearchedQuery asked;
     asked.query = query.search.query;
     asked.slots = query.search.slots;
-    out += fmt::format("{} 0 {} {}\n", query_word(asked, plain_slot), query.task.documents[document], grade);
+    out += fmt::format("{} 0 {} {}\n", query_word(asked, plain_slot),
+                       document_word(query.task.documents[document]), grade);
   });
   return out;
 }

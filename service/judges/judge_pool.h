@@ -70,7 +70,7 @@ Result<AskedQueries> most_asked(Store& store, const Snapshot& snapshot, const st
 /// The grades of a run as they are stored: searches that nobody was shown, with judgments of their results.
 StoreBatch judgments_of(const JudgePool& pool, const JudgeRun& run, const JudgePoolOptions& options);
 
-/// The same as qrels, whose topics are texts of query_word().
+/// The same as qrels, whose topics and documents are texts of query_word() and document_word().
 std::string qrels_of(const JudgePool& pool, const JudgeRun& run, std::string_view plain_slot);
 
 }  // namespace metafuse::service

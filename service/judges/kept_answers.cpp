@@ -18,10 +18,9 @@ namespace {
 
 constexpr std::string_view kLineBegin = "{\"digest\":";
 
-/// Whether a line is empty, or one of ours that was cut off when a run was killed.
-bool is_cut_line(std::string_view line) {
+bool begins_like_ours(std::string_view line) {
   const std::size_t common = std::min(line.size(), kLineBegin.size());
-  return !line.ends_with('}') && line.substr(0, common) == kLineBegin.substr(0, common);
+  return line.substr(0, common) == kLineBegin.substr(0, common);
 }
 
 }  // namespace
@@ -51,9 +50,10 @@ KeptAnswers::~KeptAnswers() {
 
 Result<void> KeptAnswers::read(const std::string& path) {
   return for_each_line(path, [&](std::string_view line, std::size_t number) -> Result<void> {
-    if (is_cut_line(line)) return {};
-    TRY(const auto json, parse_json(line, path, Code::bad_data, {.first_line = number}));
-    const JsonMembers members(json);
+    const auto json = parse_json(line, path, Code::bad_data, {.first_line = number});
+    if (!json && begins_like_ours(line)) return {};  // empty, or cut off when a run was killed
+    if (!json) return json.error();
+    const JsonMembers members(*json);
     const auto* digest = members.text("digest");
     const Json* const value = members.find("grade");
     const auto* grade = members.integer("grade");

@@ -8,6 +8,7 @@
 #include "core/encoding.h"
 #include "core/json.h"
 #include "core/text.h"
+#include "core/url.h"
 #include "evaluation/runs/judgments.h"
 #include "evaluation/runs/lines.h"
 #include "evaluation/runs/run_file.h"
@@ -115,8 +116,10 @@ void renew_digests(std::string_view secret, const std::map<std::string, std::str
 std::string ImportReport::text() const {
   std::string out = fmt::format(
       "{} searches and {} judgments imported; left out: {} older than the store's, {} that it has, {} of "
-      "other domains; {} judged documents are in no list; {} conflicts",
-      searches, judgments, older, known, foreign, unlisted, conflicts.size());
+      "other domains; ",
+      searches, judgments, older, known, foreign);
+  if (unlisted) out += fmt::format("{} judged documents are in no list; ", *unlisted);
+  out += fmt::format("{} conflicts", conflicts.size());
   for (std::size_t i = 0; i < std::min(conflicts.size(), kMostConflicts); ++i) out += "\n  " + conflicts[i];
   if (conflicts.size() > kMostConflicts) out += "\n  ...";
   return out;
@@ -163,13 +166,14 @@ Result<ImportReport> import_offline_queries(Store& store, const std::vector<Offl
   if (queries.empty()) return report;
   TRY(auto known, KnownJudgments::read(store.judgments, {queries.front().search.domain}));
   StoreBatch batch;
+  report.unlisted = 0;
   for (const OfflineQuery& query : queries) {
     const StoredSearch& search = query.search;
     batch.searches.push_back(search);
     ++report.searches;
     const std::set<std::string_view> listed(search.documents.begin(), search.documents.end());
     for (const auto& [document, grade] : query.grades) {
-      if (!listed.contains(document)) ++report.unlisted;
+      if (!listed.contains(document)) ++*report.unlisted;
       const StoredJudgment judgment{search.domain, search.query, document, judge, grade, search.id, at};
       if (!known.is_news(judgment, report)) continue;
       batch.judgments.push_back(judgment);
@@ -207,10 +211,31 @@ namespace {
 
 constexpr std::string_view kDigestWord = "digest:";
 constexpr std::string_view kSlotWord = "slot.";
+constexpr std::string_view kDocumentWord = "document:";
 
 /// What a store of any kind can keep, and print as JSON.
 bool is_plain_text(std::string_view text) {
   return first_invalid_utf8(text) == std::string_view::npos && text.find('\0') == std::string_view::npos;
+}
+
+/// Whether a document is a URL or the key of one that is neither http nor https.
+bool has_scheme(std::string_view document) {
+  return document.find("://") < document.find_first_of("/?#");
+}
+
+/// The document that document_word() wrote, or that a file of another origin names by its URL.
+///
+/// in: tracking - nullptr: documents are ids of their own, and no URLs
+Result<std::string> document_of_word(std::string_view word, const TrackingParameters* tracking) {
+  std::string document(word);
+  if (word.starts_with(kDocumentWord))
+    document = percent_decoded(word.substr(kDocumentWord.size()));
+  else if (tracking != nullptr && has_scheme(word)) {
+    TRY(document, canonical_url_key(word, *tracking));
+  }
+  if (!is_plain_text(document))
+    return fail(Code::bad_data, "the document is not UTF-8; save the judgments as UTF-8");
+  return document;
 }
 
 /// The query that query_word() wrote.
@@ -254,7 +279,15 @@ std::string query_word(const SearchedQuery& query, std::string_view plain_slot) 
   return word;
 }
 
-Result<std::vector<ImportedQuery>> read_qrels_text(std::string_view text, std::string_view plain_slot) {
+std::string document_word(std::string_view document) {
+  const auto is_blank = [](char c) { return static_cast<unsigned char>(c) <= ' '; };
+  const bool is_word =
+      !document.empty() && !document.starts_with(kDocumentWord) && std::ranges::none_of(document, is_blank);
+  return is_word ? std::string(document) : std::string(kDocumentWord) + percent_encoded(document);
+}
+
+Result<std::vector<ImportedQuery>> read_qrels_text(std::string_view text, std::string_view plain_slot,
+                                                   const TrackingParameters* tracking) {
   const FileText file{"qrels", text, nullptr};
   std::map<std::string, ImportedQuery> queries;
   evaluation::LineParser parser(text.data(), text.data() + text.size());
@@ -267,11 +300,10 @@ Result<std::vector<ImportedQuery>> read_qrels_text(std::string_view text, std::s
       continue;
     }
     parser.field();
-    const std::string document(parser.field());
+    const auto document = document_of_word(parser.field(), tracking);
     const std::string_view grade_text = parser.field();
     std::int64_t grade = 0;
-    if (!is_plain_text(document))
-      return evaluation::bad_line(file, line, "the document is not UTF-8; save the judgments as UTF-8");
+    if (!document) return evaluation::bad_line(file, line, document.error().text);
     if (!to_integer(grade_text, grade) || grade > kMaxGrade || !parser.at_line_end())
       return evaluation::bad_line(
           file, line,
@@ -285,7 +317,7 @@ Result<std::vector<ImportedQuery>> read_qrels_text(std::string_view text, std::s
       if (!slots) return evaluation::bad_line(file, line, slots.error().text);
       query.slots = std::move(*slots);
     }
-    query.grades[document] = static_cast<int>(std::max<std::int64_t>(0, grade));
+    query.grades[*document] = static_cast<int>(std::max<std::int64_t>(0, grade));
     parser.move_to(parser.next_line());
   }
   std::vector<ImportedQuery> out;
@@ -301,17 +333,17 @@ struct SearchOfImport {
   bool has_lists = false;  ///< whether a model can learn from it
 };
 
-/// Finds the latest search of a query. If there is none and the query's words may be stored, stores one that
-/// holds only them, so that the query can wait for judges.
+/// Finds the latest search of a query. If there is none and the query's words may be stored, adds one that
+/// holds only them to the batch, so that the query can wait for judges.
 Result<SearchOfImport> search_of_import(Store& store, const JudgmentSource& source, const std::string& digest,
-                                        const BaseQuery& words) {
+                                        const BaseQuery& words, StoreBatch& batch) {
   TRY(const auto asked, store.searches.find_query(source.domain, digest));
   if (asked) {
     TRY(const auto search, store.searches.find(asked->search));
     return SearchOfImport{asked->search, search && !search->lists.empty()};
   }
   if (words.slots.empty()) return SearchOfImport();
-  StoredSearch search;
+  StoredSearch& search = batch.searches.emplace_back();
   search.id = new_search_id();
   search.domain = std::string(source.domain);
   search.query = digest;
@@ -320,7 +352,6 @@ Result<SearchOfImport> search_of_import(Store& store, const JudgmentSource& sour
   search.at = source.now;
   search.times = 0;
   fit_to_limits(search);
-  TRY_VOID(store.searches.add({&search, 1}));
   return SearchOfImport{search.id, false};
 }
 
@@ -330,25 +361,29 @@ Result<ImportedJudgments> import_judgments(Store& store, const JudgmentSource& s
                                            const std::vector<ImportedQuery>& queries,
                                            const StoreIdentity& identity) {
   ImportedJudgments report;
-  std::set<std::string> digests;  // several forms of one query are one
+  StoreBatch batch;
+  std::map<std::string, SearchOfImport> searches;  // by digest: several forms of one query are one
   std::set<std::pair<std::string, std::string>> graded;
   for (const ImportedQuery& query : queries) {
     const std::string digest =
         query.digest.empty() ? query_digest(identity.secret, source.domain, query.slots, identity.plain_slot)
                              : query.digest;
-    const bool is_hashed = identity.are_queries_hashed;
-    TRY(const SearchOfImport search,
-        search_of_import(store, source, digest, is_hashed ? BaseQuery() : query.slots));
-    std::vector<StoredJudgment> judgments;
-    for (const auto& [document, grade] : query.grades)
-      judgments.push_back({std::string(source.domain), digest, stored_document(identity, document),
-                           std::string(source.judge), grade, search.id, source.now});
-    TRY_VOID(store.judgments.set(judgments));
-    for (const StoredJudgment& judgment : judgments) graded.emplace(digest, judgment.document);
-    const bool is_new = digests.insert(digest).second;
-    report.without_search += !is_new || search.has_lists || judgments.empty() ? 0 : 1;
+    const auto [at, is_new] = searches.try_emplace(digest);
+    SearchOfImport& search = at->second;
+    if (search.id.empty()) {
+      const BaseQuery words = identity.are_queries_hashed ? BaseQuery() : query.slots;
+      TRY(search, search_of_import(store, source, digest, words, batch));
+    }
+    for (const auto& [document, grade] : query.grades) {
+      const std::string stored = stored_document(identity, document);
+      batch.judgments.push_back({std::string(source.domain), digest, stored, std::string(source.judge), grade,
+                                 search.id, source.now});
+      graded.emplace(digest, stored);
+    }
+    report.without_search += !is_new || search.has_lists || query.grades.empty() ? 0 : 1;
   }
-  report.queries = digests.size();
+  TRY_VOID(store.add_batch(batch));
+  report.queries = searches.size();
   report.judgments = graded.size();
   return report;
 }
@@ -361,8 +396,10 @@ Result<std::string> query_line(const SearchedQuery& asked, std::string_view plai
   for (const auto& [document, grade] : grades) {
     if (document.starts_with('#') || asked.slots.slots.empty())
       return fail(Code::usage, "this store hashes queries or documents; ask for format=qrels");
-    const bool is_url = document.find("://") < document.find_first_of("/?#");  // neither http nor https
-    relevant.push_back(JsonObject{{"url", (is_url ? "" : "http://") + document}, {"grade", grade}});
+    const std::string url = (has_scheme(document) ? "" : "http://") + document;
+    const auto key = canonical_url_key(url);
+    const bool is_url = key && *key == document;
+    relevant.push_back(JsonObject{{is_url ? "url" : "id", is_url ? url : document}, {"grade", grade}});
   }
   return to_text(JsonObject{{"id", query_word(asked, plain_slot)},
                             {"slots", slots_json(asked.slots)},
@@ -388,7 +425,7 @@ Result<std::string> judgments_text(Store& store, std::string_view domain, std::s
       continue;
     }
     for (const auto& [document, grade] : grades)
-      out += fmt::format("{} 0 {} {}\n", query_word(asked, plain_slot), document, grade);
+      out += fmt::format("{} 0 {} {}\n", query_word(asked, plain_slot), document_word(document), grade);
   }
   return out;
 }

@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <map>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -39,9 +40,10 @@ Result<std::vector<OfflineQuery>> read_offline_queries(const OfflineFiles& files
                                                        const StoreIdentity& identity, UnixTime at);
 
 struct ImportReport {
-  std::size_t searches = 0;            ///< new ones
-  std::size_t judgments = 0;           ///< new ones
-  std::size_t unlisted = 0;            ///< judged documents that are in none of their query's lists
+  std::size_t searches = 0;   ///< new ones
+  std::size_t judgments = 0;  ///< new ones
+  /// Judged documents that are in none of their query's lists; nothing if nobody looked.
+  std::optional<std::size_t> unlisted{};
   std::size_t older = 0;               ///< left out, because the store has a newer judgment
   std::size_t known = 0;               ///< judgments that the store has
   std::size_t foreign = 0;             ///< lines of other domains, left out
@@ -78,10 +80,16 @@ struct ImportedQuery {
   std::map<std::string, int> grades;  ///< by document; if there are none, the query is added to the queue
 };
 
-/// Reads qrels lines whose topics are texts of query_word().
+/// A document's key or id as one word: itself, or, if it has blanks, percent-encoded behind "document:".
+std::string document_word(std::string_view document);
+
+/// Reads qrels lines whose topics are texts of query_word(), and whose documents are texts of document_word()
+/// or URLs.
 ///
+/// in:     tracking - for the keys of URLs; nullptr if documents are ids of their own, and no URLs
 /// errors: bad_data naming the line
-Result<std::vector<ImportedQuery>> read_qrels_text(std::string_view text, std::string_view plain_slot);
+Result<std::vector<ImportedQuery>> read_qrels_text(std::string_view text, std::string_view plain_slot,
+                                                   const TrackingParameters* tracking);
 
 struct ImportedJudgments {
   std::size_t queries = 0;
@@ -90,7 +98,8 @@ struct ImportedJudgments {
   std::size_t without_search = 0;
 };
 
-/// Stores judgments under a judge's name. Queries without judgments are added to the queue for judges.
+/// Stores judgments under a judge's name, in one transaction. Queries without judgments are added to the
+/// queue for judges.
 Result<ImportedJudgments> import_judgments(Store& store, const JudgmentSource& source,
                                            const std::vector<ImportedQuery>& queries,
                                            const StoreIdentity& identity);

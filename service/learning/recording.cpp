@@ -13,11 +13,14 @@
 #include "core/json_members.h"
 #include "core/text_file.h"
 #include "core/url.h"
+#include "service/learning/judgment_transfer.h"
 #include "service/search/search_pipeline.h"
 #include "service/search/search_request.h"
 
 namespace metafuse::service {
 namespace {
+
+constexpr std::size_t kMostIdBytes = 8192;  ///< as of a URL
 
 /// The text of a value; empty for one that is no string.
 std::string text_in(const Json* value) {
@@ -30,9 +33,15 @@ Result<JudgedBaseQuery::Relevant> read_relevant(const Json& item, const std::str
   if (!judgment.is_object()) return fail(Code::bad_data, place + ": a judgment must be {\"url\",\"grade\"}");
   JudgedBaseQuery::Relevant answer;
   answer.url = text_in(judgment.find("url"));
-  auto key = canonical_url_key(answer.url, tracking);
-  if (!key) return fail(Code::bad_data, place + ": " + key.error().text);
-  answer.key = std::move(*key);
+  answer.key = text_in(judgment.find("id"));
+  if (answer.key.size() > kMostIdBytes || answer.key.find('\0') != std::string::npos)
+    return fail(Code::bad_data,
+                fmt::format("{}: an id has at most {} bytes, and no NUL", place, kMostIdBytes));
+  if (answer.key.empty()) {
+    auto key = canonical_url_key(answer.url, tracking);
+    if (!key) return fail(Code::bad_data, place + ": " + key.error().text);
+    answer.key = std::move(*key);
+  }
   if (judgment.find("grade") != nullptr) {
     const auto* grade = judgment.integer("grade");
     if (grade == nullptr || *grade < -1000 || *grade > 1000)
@@ -129,9 +138,7 @@ std::string journal_line(const RecordedQuery& recorded) {
                             {"urls", std::move(urls)}});
 }
 
-Result<RecordedQuery> read_journal_line(std::string_view line, const std::string& path, std::size_t number) {
-  TRY(auto json, parse_json(line, path, Code::bad_data, {.first_line = number}));
-  const std::string place = path + ":" + std::to_string(number);
+Result<RecordedQuery> read_journal_line(const Json& json, const std::string& place) {
   const JsonMembers members(json);
   const JsonObject* lists = members.object("lists");
   const JsonObject* urls = members.object("urls");
@@ -150,14 +157,15 @@ Result<RecordedQuery> read_journal_line(std::string_view line, const std::string
   return recorded;
 }
 
-/// Reads the journal of an earlier run. A last line that was cut off is ignored, so that its query is
-/// asked again.
+/// Reads the journal of an earlier run. A line that is no JSON, because it was cut off, is ignored, so that
+/// its query is asked again.
 Result<std::map<std::string, RecordedQuery>> read_journal(const std::string& path) {
   std::map<std::string, RecordedQuery> out;
   if (!std::filesystem::exists(path)) return out;
   TRY_VOID(for_each_line(path, [&](std::string_view line, std::size_t number) -> Result<void> {
-    if (!line.ends_with('}')) return {};
-    TRY(auto recorded, read_journal_line(line, path, number));
+    const auto json = parse_json(line, path);
+    if (!json) return {};
+    TRY(auto recorded, read_journal_line(*json, path + ":" + std::to_string(number)));
     std::string id = recorded.id;
     out.insert_or_assign(std::move(id), std::move(recorded));
     return {};
@@ -173,7 +181,7 @@ void note_failure(const FetchedList& list, RecordReport& report) {
   if (known.size() < kMostFailures && std::ranges::find(known, what) == known.end()) known.push_back(what);
 }
 
-RecordedQuery recorded_lists(const std::string& id, const std::vector<FetchedList>& lists, int depth,
+RecordedQuery recorded_lists(const std::string& id, const std::vector<FetchedList>& lists,
                              RecordReport& report) {
   RecordedQuery recorded;
   recorded.id = id;
@@ -186,9 +194,7 @@ RecordedQuery recorded_lists(const std::string& id, const std::vector<FetchedLis
       note_failure(list, report);
     }
     if (list.has_failed()) continue;
-    RankedList best = list.list;
-    keep_best_of_each(best, depth);
-    for (const Hit& hit : best.hits) {
+    for (const Hit& hit : list.list.hits) {
       if (seen.insert(hit.key).second) recorded.urls.emplace_back(hit.key, hit.url);
       keys.push_back(hit.key);
     }
@@ -216,9 +222,10 @@ class Files {
     for (const auto& relevant : query.relevant) {
       const auto [at, is_new] = grades.emplace(relevant.key, relevant.grade);
       at->second = std::max(at->second, relevant.grade);
-      urls_.emplace(relevant.key, relevant.url);
+      if (!relevant.url.empty()) urls_.emplace(relevant.key, relevant.url);
     }
-    for (const auto& [key, grade] : grades) qrels_ += fmt::format("{} 0 {} {}\n", query.id, key, grade);
+    for (const auto& [key, grade] : grades)
+      qrels_ += fmt::format("{} 0 {} {}\n", query.id, document_word(key), grade);
   }
 
   Result<void> write() const {
@@ -297,7 +304,7 @@ Result<RecordReport> record_lists(const Snapshot& snapshot, const std::vector<Ju
       files.add(query, found->second, report);
     } else {
       TRY(const auto lists, fetched_lists(snapshot, *domain, query, clock, wait));
-      const RecordedQuery recorded = recorded_lists(query.id, lists, domain->domain.depth, report);
+      const RecordedQuery recorded = recorded_lists(query.id, lists, report);
       journal << journal_line(recorded) << '\n' << std::flush;
       if (!journal) return fail(Code::try_again, journal_path + ": cannot be written; is the disk full?");
       files.add(query, recorded, report);

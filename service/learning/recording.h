@@ -17,8 +17,8 @@ namespace metafuse::service {
 /// A base query with its judged documents.
 struct JudgedBaseQuery {
   struct Relevant {
-    std::string url;
-    std::string key;  ///< canonical
+    std::string url;  ///< empty if the document has an id of its own
+    std::string key;  ///< canonical, or that id
     int grade = 1;
   };
   std::string id;
@@ -26,14 +26,14 @@ struct JudgedBaseQuery {
   std::vector<Relevant> relevant;
 };
 
-/// Reads one {"id","slots":{...},"relevant":[{"url","grade"}]}.
+/// Reads one {"id","slots":{...},"relevant":[{"url" or "id","grade"}]}.
 ///
 /// in:     place - "FILE:LINE", for errors
 /// errors: those of read_judged_queries
 Result<JudgedBaseQuery> read_judged_query(const Json& json, const std::string& place,
                                           const TrackingParameters& tracking);
 
-/// Reads JSON lines {"id","slots":{...},"relevant":[{"url","grade"}]}.
+/// Reads JSON lines {"id","slots":{...},"relevant":[{"url" or "id","grade"}]}.
 ///
 /// errors: bad_data with "FILE:LINE: ...": not such an object, an id that occurs twice or contains blanks, a
 ///         slot that is no text, a grade that is no whole number, an invalid URL

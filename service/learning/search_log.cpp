@@ -67,16 +67,18 @@ StoredSearch stored_search(const SearchAnswer& answer, std::span<const std::size
   search.model = answer.fusion.version;
   search.challenger = answer.fusion.challenger;
   DocumentNumbers numbers(search);
+  for (const std::size_t at : shown) {  // first, so that the limit of documents never cuts what was shown
+    require(at < answer.results.size(), "only results of the answer were shown");
+    numbers.of(answer.results[at].key);
+  }
   for (const FusedResult& result : answer.results) numbers.of(result.key);
   const std::size_t results = search.documents.size();
   search.lists = lists_of(answer, numbers);
   search.set_aside.resize(search.documents.size() - results);
   std::iota(search.set_aside.begin(), search.set_aside.end(), static_cast<std::uint32_t>(results));
-  for (std::size_t i = 0; i < shown.size(); ++i) {
-    require(shown[i] < answer.results.size(), "only results of the answer were shown");
-    search.shown.push_back({numbers.of(answer.results[shown[i]].key),
-                            answer.teams.empty() ? Team::none : answer.teams[shown[i]]});
-  }
+  for (const std::size_t at : shown)
+    search.shown.push_back(
+        {numbers.of(answer.results[at].key), answer.teams.empty() ? Team::none : answer.teams[at]});
   hide_words(search, identity);
   fit_to_limits(search);
   search.id = content_id(identity.secret, search);

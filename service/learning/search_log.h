@@ -29,7 +29,8 @@ std::string digest_of(const SearchAnswer& answer, const StoreIdentity& identity)
 /// The record of an answer that is stored.
 ///
 /// in:  shown - positions in answer.results, in the order in which they were shown
-/// out: a search within SearchLimits; for the same answer within an hour an equal search, with the same id
+/// out: a search within SearchLimits that keeps all shown results, as far as their number is within them; for
+///      the same answer within an hour an equal search, with the same id
 StoredSearch stored_search(const SearchAnswer& answer, std::span<const std::size_t> shown,
                            const StoreIdentity& identity, UnixTime now);
 

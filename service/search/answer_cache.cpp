@@ -217,6 +217,7 @@ Result<Hit> read_hit(const Json& json) {
     if (!fields[i].is_string()) return damaged();
     *text = std::string(fields[i++].get_string());
   }
+  if (hit.key.empty()) return damaged();
   if (fields[i].is_number())
     hit.score = fields[i].to_number<double>();
   else if (!fields[i].is_null())
@@ -278,7 +279,7 @@ Result<fetchers::FetchedList> read_list(const Json& json, int depth) {
   TRY_VOID(read_windows(members, depth, list));
   // what a shared cache holds need not be what this server wrote
   const std::size_t written = list.list.hits.size();
-  keep_best_of_each(list.list, 0);
+  keep_best_of_each(list.list, 0, TrackingParameters());  // their URLs are clean already
   if (!list.in_window.empty() && list.list.hits.size() != written) return damaged();
   return list;
 }
@@ -323,7 +324,7 @@ Result<SearchAnswer> read_answer_text(std::string_view text, const LoadedDomain&
   answer.domain = domain.domain.name;
   answer.query = std::string(*query);
   answer.slots = request.slots;
-  answer.typed = typed_query_of(domain, request);
+  set_typed(domain, request, answer);
   answer.windows = request.windows;
   std::vector<fetchers::FetchedList> read;
   for (const Json& entry : *lists) {
@@ -387,12 +388,10 @@ std::string shared_key(const LoadedDomain& domain, const SearchRequest& request)
     append_part(key, variant.template_id);
     append_part(key, variant.text);
   }
-  append_part(key, std::to_string(request.alternatives.size()));
-  for (const std::string& alternative : request.alternatives) append_part(key, alternative);
-  append_part(key, std::to_string(request.engines.size()));
-  for (const std::string& engine : request.engines) append_part(key, engine);
-  append_part(key, std::to_string(request.lists.size()));
-  for (const std::string& list : request.lists) append_part(key, list);
+  for (const auto* texts : {&request.alternatives, &request.synonyms, &request.engines, &request.lists}) {
+    append_part(key, std::to_string(texts->size()));
+    for (const std::string& text : *texts) append_part(key, text);
+  }
   if (request.asks_all) append_part(key, "all lists");
   // engines that the request itself does not name may be those of its key
   if (is_selective(domain, request)) append_part(key, "selected");

@@ -116,7 +116,8 @@ std::vector<fetchers::FetchedList> joined_lists(const std::vector<fetchers::Fetc
     if (out[i].in_window.empty()) out[i].in_window.push_back(before);
     out[i].list.hits.insert(out[i].list.hits.end(), std::make_move_iterator(hits.begin()),
                             std::make_move_iterator(hits.end()));
-    keep_best_of_each(out[i].list, 0);  // windows may overlap
+    // windows may overlap; their hits have keys and clean URLs already
+    keep_best_of_each(out[i].list, 0, TrackingParameters());
     out[i].in_window.push_back(out[i].list.hits.size() - before);
   }
   return out;

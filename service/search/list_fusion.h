@@ -89,7 +89,8 @@ void order_by_window(const std::vector<std::uint32_t>& windows, std::vector<std:
 ///
 /// in:     lists - one per feature, failed ones empty, every page once and with its key; domain - its model
 ///         fuses, or RRF if it has none
-/// out:    results in the order of fusion::order_instances(), without those that do not meet answer.typed
+/// out:    results in the order of fusion::order_instances(), without those that meet the conditions of none
+///         of the answer's typed queries
 /// cost:   O(hits x features)
 void fuse_lists(const LoadedDomain& domain, std::vector<fetchers::FetchedList> lists, SearchAnswer& answer);
 

@@ -1,7 +1,6 @@
 #include "service/search/result_conditions.h"
 
 #include "core/text.h"
-#include "service/base/addresses.h"
 #include "service/search/shown_results.h"
 
 namespace metafuse::service {
@@ -26,8 +25,8 @@ class ResultCheck {
  private:
   bool passes_site(const Hit& hit) const {
     if (wanted_.included.empty() && wanted_.excluded.empty()) return true;
-    const std::string host = host_of(hit.url);
-    return (wanted_.included.empty() || included_.contains(host)) && !excluded_.contains(host);
+    const PageAddress page(hit.url);
+    return (wanted_.included.empty() || included_.contains(page)) && !excluded_.contains(page);
   }
   bool passes_date(const Hit& hit) const {
     const std::string day = hit.published.substr(0, 10);

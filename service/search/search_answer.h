@@ -100,8 +100,10 @@ struct SearchAnswer {
   std::string domain;
   std::string query;  ///< the plain query, or the slots' values joined by spaces
   BaseQuery slots;
-  templates::TypedQuery typed;               ///< its conditions are met by every result
-  std::size_t left_out = 0;                  ///< results that did not meet them
+  templates::TypedQuery typed;
+  std::vector<templates::TypedQuery> other_typed{};  ///< of the request's further plain queries
+  /// Results that met the conditions of none of these queries.
+  std::size_t left_out = 0;
   std::uint32_t narrowed_from = 0;           ///< if left_out > 0: the first window that had one of those
   std::vector<fusion::Feature> features;     ///< one per requested list
   std::vector<fetchers::FetchedList> lists;  ///< one per feature, failed ones empty

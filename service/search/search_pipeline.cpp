@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <chrono>
 #include <iterator>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -56,21 +57,19 @@ Result<void> expand_variant(const Snapshot& snapshot, const LoadedDomain& domain
   return {};
 }
 
-/// Adds what the templates make of the queries that mean the same, as far as there is room. Their lists count
-/// for the same features, at the better rank.
-Result<void> expand_alternatives(const Snapshot& snapshot, const LoadedDomain& domain,
-                                 const SearchRequest& request, std::vector<ExpandedQuery>& out) {
-  const std::size_t own = out.size();
-  for (const std::string& alternative : request.alternatives) {
-    if (out.size() + own > kMaxExpandedQueries) return {};
-    SearchRequest other = request;
-    other.text = alternative;
-    TRY(const auto base, base_query_of(domain, other));
-    TRY(auto expanded, templates::expand_asked(domain.domain, base, snapshot.engines.syntax_of));
-    for (ExpandedQuery& query : expanded)
-      if (std::find(out.begin(), out.end(), query) == out.end()) out.push_back(std::move(query));
-  }
-  return {};
+/// What the templates make of the request's slots with another plain query.
+Result<std::vector<ExpandedQuery>> expand_wording(const Snapshot& snapshot, const LoadedDomain& domain,
+                                                  const SearchRequest& request, const std::string& text) {
+  TRY(const auto base, templates::plain_base_query(domain.domain, text, request.slots));
+  return templates::expand_asked(domain.domain, base, snapshot.engines.syntax_of);
+}
+
+/// Adds the expanded queries of another wording. Their lists count for the same features, at the better rank.
+void add_new(std::vector<ExpandedQuery> expanded, std::vector<ExpandedQuery>& out) {
+  std::set<std::pair<std::string, std::string>> known;
+  for (const ExpandedQuery& query : out) known.emplace(query.feature_name(), query.text);
+  for (ExpandedQuery& query : expanded)
+    if (known.emplace(query.feature_name(), query.text).second) out.push_back(std::move(query));
 }
 
 void keep_named(const SearchRequest& request, std::vector<ExpandedQuery>& queries) {
@@ -106,7 +105,10 @@ Result<std::vector<ExpandedQuery>> expand_request(const Snapshot& snapshot, cons
     asked = base.typed;
     queries = std::move(expanded);
   }
-  if (has_query) TRY_VOID(expand_alternatives(snapshot, domain, request, queries));
+  for (const std::string& text : request.alternatives) {
+    TRY(auto expanded, expand_wording(snapshot, domain, request, text));
+    add_new(std::move(expanded), queries);
+  }
   for (const QueryVariant& variant : request.variants)
     TRY_VOID(expand_variant(snapshot, domain, variant, asked, queries));
   keep_named(request, queries);
@@ -116,7 +118,14 @@ Result<std::vector<ExpandedQuery>> expand_request(const Snapshot& snapshot, cons
   if (queries.empty())
     return fail(Code::usage, "no template of the domain uses any of the named engines or lists");
   if (queries.size() > kMaxExpandedQueries && !is_selective(domain, request))
-    return fail(Code::usage, "more than 64 expanded queries; give fewer variants or name fewer engines");
+    return fail(Code::usage,
+                "more than 64 expanded queries; give fewer queries or variants, or name fewer engines");
+  for (const std::string& text : request.synonyms) {
+    TRY(auto expanded, expand_wording(snapshot, domain, request, text));
+    keep_named(request, expanded);
+    if (queries.size() + expanded.size() > kMaxExpandedQueries) break;
+    add_new(std::move(expanded), queries);
+  }
   return queries;
 }
 
@@ -274,7 +283,7 @@ SearchAnswer search_prepared(const PreparedSearch& search, const Clock& clock,
   answer.domain = search.domain.domain.name;
   answer.query = query_text(search.request.text, search.request.slots);
   answer.slots = search.request.slots;
-  answer.typed = typed_query_of(search.domain, search.request);
+  set_typed(search.domain, search.request, answer);
   Partials partials(search.domain, answer, search.queries, on_partial);
   std::function<void(const FetchedList&)> on_list;
   if (on_partial) on_list = [&](const FetchedList& list) { partials.take(list); };

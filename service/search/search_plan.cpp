@@ -107,7 +107,7 @@ OrRefusal<const LoadedDomain*> domain_for(const Snapshot& snapshot, std::string_
                                           const KeyConfig* key) {
   const auto found = named_domain(snapshot, name, key);
   if (found) return *found;
-  if (snapshot.find_domain(name) != nullptr)
+  if (key != nullptr && !key->may_use_domain(name))  // whether there is such a domain or not
     return AccessRefusal{403, "scope", "the key may not search this domain"};
   return refusal(found.error());
 }

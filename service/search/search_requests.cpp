@@ -35,8 +35,7 @@ Result<Number> read_number(const Fields& fields, std::string_view name, Number l
   Number value{};
   const auto [end, error] = std::from_chars(text->data(), text->data() + text->size(), value);
   if (error != std::errc() || end != text->data() + text->size() || !(value >= low) || !(value <= high))
-    return fail(Code::usage, std::string(name) + " must be a number from " + std::to_string(low) + " to " +
-                                 std::to_string(high));
+    return fail(Code::usage, fmt::format("{} must be a number from {} to {}", name, low, high));
   return value;
 }
 
@@ -70,7 +69,7 @@ Result<void> time_range_parameter(const Fields& fields, SearchParameters& out) {
 
 /// Reads the parameters that name domain, language and engines. A category with a domain's name chooses that
 /// domain, as SearXNG's tabs choose engines.
-void read_names(const Fields& fields, const Snapshot& snapshot, SearchParameters& out) {
+void read_names(const Fields& fields, const Snapshot& snapshot, const KeyConfig* key, SearchParameters& out) {
   if (const std::string* domain = given(fields, "domain")) out.search.domain = *domain;
   const std::string* language = given(fields, "language");
   out.search.language = language == nullptr                         ? snapshot.engines.language
@@ -78,7 +77,8 @@ void read_names(const Fields& fields, const Snapshot& snapshot, SearchParameters
                                                                     : *language;
   if (const std::string* categories = given(fields, "categories"); categories != nullptr)
     for (const std::string& name : split(*categories, ','))
-      if (out.search.domain.empty() && snapshot.domains.contains(name)) out.search.domain = name;
+      if (out.search.domain.empty() && !name.empty() && snapshot.find_domain_for(key, name) != nullptr)
+        out.search.domain = name;
   if (const std::string* engines = given(fields, "engines"))
     for (std::string& name : split(*engines, ','))
       if (std::find(snapshot.engines.names.begin(), snapshot.engines.names.end(), name) !=
@@ -156,7 +156,7 @@ Result<SearchParameters> read_parameters(const Fields& fields, const Snapshot& s
   TRY(out.format, read_format(fields));
   TRY_VOID(read_numbers(fields, snapshot, out));
   TRY_VOID(time_range_parameter(fields, out));
-  read_names(fields, snapshot, out);
+  read_names(fields, snapshot, key, out);
   if (const std::string* q = given(fields, "q")) {
     if (q->size() > templates::kMaxTypedBytes) return fail(Code::usage, "q is longer than 4096 bytes");
     read_query(*q, snapshot, key, out);

@@ -17,12 +17,17 @@
 namespace metafuse::service {
 namespace {
 
-/// A site's name without "*." and "www.", as ascii_host() writes it.
-std::string plain_site(std::string_view text) {
-  if (text.starts_with("*.")) text.remove_prefix(2);
-  std::string site = ascii_host(text);
-  if (site.starts_with("www.")) site.erase(0, 4);
-  return site;
+/// The path of a URL, without query and fragment.
+std::string_view path_of(std::string_view url) {
+  if (const std::size_t scheme = url.find("://"); scheme != std::string_view::npos)
+    url.remove_prefix(scheme + 3);
+  url.remove_prefix(std::min(url.find_first_of("/?#"), url.size()));
+  return url.substr(0, url.find_first_of("?#"));
+}
+
+/// Whether a path is the other one or lies below it.
+bool is_below(std::string_view path, std::string_view top) {
+  return path.starts_with(top) && (path.size() == top.size() || top.empty() || path[top.size()] == '/');
 }
 
 /// Sorts results by window again, stably, after some came up in theirs. None may then have more than those
@@ -50,12 +55,12 @@ std::vector<std::size_t> seen_positions(const SearchAnswer& answer, const SitePr
   std::vector<Place> places;
   for (std::size_t i = 0; i < answer.results.size() - answer.hidden; ++i) {
     const FusedResult& result = answer.results[i];
-    const std::string host = preferences.is_empty() ? std::string() : ascii_host(host_of(result.hit.url));
-    if (blocked.contains(host)) continue;
+    const PageAddress page(preferences.is_empty() ? std::string_view() : result.hit.url);
+    if (blocked.contains(page)) continue;
     long within = 2 * static_cast<long>(i);
     // the odd offset puts a moved result just beyond the kPreferenceRanks results that it passes
-    if (raised.contains(host)) within -= 2 * static_cast<long>(kPreferenceRanks) + 1;
-    if (lowered.contains(host)) within += 2 * static_cast<long>(kPreferenceRanks) + 1;
+    if (raised.contains(page)) within -= 2 * static_cast<long>(kPreferenceRanks) + 1;
+    if (lowered.contains(page)) within += 2 * static_cast<long>(kPreferenceRanks) + 1;
     places.push_back({result.window, within, i});
   }
   std::ranges::sort(places);
@@ -89,7 +94,7 @@ bool may_go_on(const SearchAnswer& answer, const ShownResults& shown, int depth)
 SharedAnswer without_blocked(SharedAnswer answer, const SitePreferences& preferences) {
   if (preferences.blocked.empty()) return answer;
   const SiteSet blocked(preferences.blocked);
-  const auto is_blocked = [&](const Hit& hit) { return blocked.contains(ascii_host(host_of(hit.url))); };
+  const auto is_blocked = [&](const Hit& hit) { return blocked.contains(PageAddress(hit.url)); };
   const auto has_blocked = [&](const FusedResult& result) {
     const bool is_folded = !result.alike.empty() || !result.same_site.empty();
     return is_folded && (is_blocked(result.hit) || std::ranges::any_of(result.alike, is_blocked) ||
@@ -134,28 +139,32 @@ std::optional<CorrectedQuery> corrected_query(const LoadedDomain& domain, const 
   return std::nullopt;
 }
 
+PageAddress::PageAddress(std::string_view url) : host(ascii_host(host_of(url))), path(path_of(url)) {}
+
 SiteSet::SiteSet(const std::vector<std::string>& sites) {
-  for (const std::string& text : sites)
-    if (std::string site = plain_site(text); !site.empty() && site.size() <= kMaxSiteBytes)
-      sites_.insert(std::move(site));
+  for (const std::string& text : sites) {
+    std::string url = text.find("://") == std::string::npos ? "http://" + text : text;
+    if (const std::size_t star = url.find("://*."); star != std::string::npos) url.erase(star + 3, 2);
+    PageAddress page(url);
+    if (page.host.starts_with("www.")) page.host.erase(0, 4);
+    while (page.path.ends_with('/')) page.path.remove_suffix(1);
+    if (!page.host.empty() && page.host.size() <= kMaxSiteBytes)
+      paths_[std::move(page.host)].emplace_back(page.path);
+  }
 }
 
-bool SiteSet::contains(std::string_view host) const {
-  if (sites_.empty()) return false;
+bool SiteSet::contains(const PageAddress& page) const {
+  if (paths_.empty()) return false;
+  std::string_view host = page.host;
   if (host.size() > kMaxSiteBytes) host.remove_prefix(host.find('.', host.size() - kMaxSiteBytes - 1) + 1);
   for (;;) {
-    if (sites_.contains(host)) return true;
+    if (const auto at = paths_.find(host); at != paths_.end())
+      for (const std::string& path : at->second)
+        if (is_below(page.path, path)) return true;
     const std::size_t dot = host.find('.');
     if (dot == std::string_view::npos) return false;
     host.remove_prefix(dot + 1);
   }
-}
-
-bool is_under_site(std::string_view host, std::string_view site_in) {
-  const std::string site = plain_site(site_in);
-  if (site.empty()) return false;
-  return host == site ||
-         (host.size() > site.size() && host.ends_with(site) && host[host.size() - site.size() - 1] == '.');
 }
 
 }  // namespace metafuse::service

@@ -2,9 +2,9 @@
 
 #include <cstddef>
 #include <functional>
+#include <map>
 #include <memory>
 #include <optional>
-#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -19,17 +19,27 @@ namespace metafuse::service {
 
 /// How many ranks a raised site's results move up and a lowered site's down.
 inline constexpr std::size_t kPreferenceRanks = 10;
-/// Sites to look hosts up in, as is_under_site() compares them. Names longer than a host's are left out.
+
+/// Where the page of a URL is.
+struct PageAddress {
+  explicit PageAddress(std::string_view url);
+
+  std::string host;       ///< in ASCII form
+  std::string_view path;  ///< of the URL, without query and fragment
+};
+
+/// Sites to look pages up in. A site is a host, perhaps with a path, or a URL, of which host and path count.
+/// It covers its subdomains and what lies below its path; "*." or "www." in front of it is ignored. Names
+/// longer than a host's are left out.
 ///
-/// cost: contains() - one look-up per label of the host, whatever the number of sites
+/// cost: contains() - one look-up per label of the host, and a comparison per path that a site of it names
 class SiteSet {
  public:
   explicit SiteSet(const std::vector<std::string>& sites);
-  /// Whether the host is one of the sites or a subdomain of one.
-  bool contains(std::string_view host) const;
+  bool contains(const PageAddress& page) const;
 
  private:
-  std::set<std::string, std::less<>> sites_;
+  std::map<std::string, std::vector<std::string>, std::less<>> paths_;  ///< by host; "" is all of it
 };
 
 /// Which results of an answer are shown, and under which search id.
@@ -78,8 +88,5 @@ Vocabularies usable_vocabularies(const Exchange& exchange, const LoadedDomain& d
 /// cost: as Vocabulary::correct(); a vocabulary is built on first use
 std::optional<CorrectedQuery> corrected_query(const LoadedDomain& domain, const Vocabularies& vocabularies,
                                               const std::string& typed);
-
-/// Whether a host is the site or a subdomain of it; a leading "*." or "www." of the site is ignored.
-bool is_under_site(std::string_view host, std::string_view site);
 
 }  // namespace metafuse::service

@@ -9,41 +9,20 @@
 
 #include "core/deadline.h"
 #include "core/text.h"
-#include "core/url.h"
 #include "fetchers/engines/index/index_words.h"
-#include "service/base/addresses.h"
 #include "service/search/search_answer.h"
-#include "service/search/shown_results.h"
 
 namespace metafuse::service {
 namespace {
 
 using templates::Condition;
+using templates::TypedQuery;
 using Kind = Condition::Kind;
 
 constexpr std::size_t kLongestEnding = 10;
 constexpr std::size_t kDayBytes = 10;
 /// An index of millions of documents needs some milliseconds.
 constexpr std::chrono::seconds kMostChecking{1};
-
-/// The path of a URL, without query and fragment.
-std::string_view path_of(std::string_view url) {
-  if (const std::size_t scheme = url.find("://"); scheme != std::string_view::npos)
-    url.remove_prefix(scheme + 3);
-  const std::size_t slash = url.find_first_of("/?#");
-  if (slash == std::string_view::npos) return {};
-  url.remove_prefix(slash);
-  return url.substr(0, url.find_first_of("?#"));
-}
-
-/// in: site - a host, optionally with a path
-bool is_on_site(std::string_view host, std::string_view path, std::string_view site) {
-  const std::size_t slash = std::min(site.find('/'), site.size());
-  if (!is_under_site(host, site.substr(0, slash))) return false;
-  const std::string_view wanted = site.substr(slash);
-  return path.starts_with(wanted) &&
-         (path.size() == wanted.size() || wanted.empty() || path[wanted.size()] == '/');
-}
 
 bool is_negative(Kind kind) {
   return kind == Kind::excluded || kind == Kind::not_in_title || kind == Kind::not_site ||
@@ -58,7 +37,7 @@ bool is_about_text(Kind kind) {
 }  // namespace
 
 std::string file_type_of(std::string_view url) {
-  const std::string_view path = path_of(url);
+  const std::string_view path = PageAddress(url).path;
   const std::string_view name =
       path.substr(path.rfind('/') == std::string_view::npos ? 0 : path.rfind('/') + 1);
   const std::size_t dot = name.rfind('.');
@@ -69,28 +48,29 @@ std::string file_type_of(std::string_view url) {
   return is_plain ? ending : std::string();
 }
 
-templates::TypedQuery typed_query_of(const LoadedDomain& domain, const SearchRequest& request) {
-  if (request.text.empty() || request.slots.slots.contains(std::string(plain_slot(domain.domain)))) return {};
-  return templates::parse_typed_query(request.text);
+void set_typed(const LoadedDomain& domain, const SearchRequest& request, SearchAnswer& answer) {
+  if (request.text.empty() || request.slots.slots.contains(std::string(plain_slot(domain.domain)))) return;
+  answer.typed = templates::parse_typed_query(request.text);
+  for (const std::string& text : request.alternatives)
+    answer.other_typed.push_back(templates::parse_typed_query(text));
 }
 
-ConditionCheck::ConditionCheck(const templates::TypedQuery& typed) {
+ConditionCheck::ConditionCheck(const TypedQuery& typed) {
   for (const Condition& condition : typed.conditions)
-    if (condition.kind != Kind::any) conditions_.push_back({condition, FoldedText(condition.value)});
+    if (condition.kind != Kind::any)
+      conditions_.push_back({condition, FoldedText(condition.value), SiteSet({condition.value})});
 }
 
 /// A result as conditions look at it.
 struct ConditionCheck::Seen {
   explicit Seen(const Hit& hit)
-      : host(ascii_host(host_of(hit.url))),
-        path(path_of(hit.url)),
+      : page(hit.url),
         file_type(file_type_of(hit.url)),
         title(hit.title),
         snippet(hit.snippet),
         day(hit.published.substr(0, kDayBytes)) {}
 
-  std::string host;
-  std::string_view path;
+  PageAddress page;
   std::string file_type;
   FoldedText title;
   FoldedText snippet;
@@ -108,7 +88,7 @@ bool ConditionCheck::shows(const Seen& result, const Checked& one) {
       return result.title.contains(one.words);
     case Kind::site:
     case Kind::not_site:
-      return is_on_site(result.host, result.path, value);
+      return one.site.contains(result.page);
     case Kind::file_type:
     case Kind::not_file_type:
       return result.file_type == value;
@@ -122,13 +102,13 @@ bool ConditionCheck::shows(const Seen& result, const Checked& one) {
   return true;
 }
 
-std::vector<ConditionCheck::Contained> ConditionCheck::contained(
-    const LoadedDomain& domain, const std::vector<FusedResult>& results) const {
+std::vector<ConditionCheck::Contained> ConditionCheck::contained(const LoadedDomain& domain,
+                                                                 const std::vector<FusedResult>& results,
+                                                                 const Deadline& deadline) const {
   std::vector<Contained> out(results.size());
   if (std::none_of(conditions_.begin(), conditions_.end(),
                    [](const Checked& one) { return is_about_text(one.condition.kind); }))
     return out;
-  const Deadline deadline(machine_clock(), kMostChecking);
   std::vector<std::string> urls;
   for (const FusedResult& result : results) urls.push_back(result.hit.url);
   for (const auto& vocabulary : domain.open_indexes) {
@@ -186,23 +166,41 @@ bool ConditionCheck::is_met(const Hit& hit, const std::vector<const QuerySyntax*
   return true;
 }
 
+namespace {
+
+/// The checks of an answer's typed queries; none if one of these has no conditions: any result meets it.
+std::vector<ConditionCheck> checks_of(const SearchAnswer& answer) {
+  std::vector<ConditionCheck> checks;
+  checks.emplace_back(answer.typed);
+  for (const TypedQuery& typed : answer.other_typed) checks.emplace_back(typed);
+  if (std::ranges::any_of(checks, &ConditionCheck::is_empty)) checks.clear();
+  return checks;
+}
+
+}  // namespace
+
 void leave_out_unwanted(const LoadedDomain& domain, SearchAnswer& answer) {
   answer.left_out = 0;
-  const ConditionCheck check(answer.typed);
-  if (check.is_empty()) return;
+  const std::vector<ConditionCheck> checks = checks_of(answer);
+  if (checks.empty()) return;
   const auto syntax_of = [&](const Placement& place) {
     const std::string& engine = answer.lists[place.feature].query.engine;
     return domain.syntax_of ? &domain.syntax_of(engine) : &default_query_syntax();
   };
   const std::size_t searched = answer.lists.size() - answer.second_stage;
-  const auto contained = check.contained(domain, answer.results);
+  const Deadline deadline(machine_clock(), kMostChecking);
+  std::vector<std::vector<ConditionCheck::Contained>> contained;  // by check and result
+  for (const ConditionCheck& check : checks)
+    contained.push_back(check.contained(domain, answer.results, deadline));
   std::size_t position = 0;
   answer.narrowed_from = static_cast<std::uint32_t>(answer.windows);
   answer.left_out = std::erase_if(answer.results, [&](const FusedResult& result) {
     std::vector<const QuerySyntax*> syntaxes;
     for (const Placement& place : result.placements)
       if (place.feature < searched) syntaxes.push_back(syntax_of(place));
-    if (check.is_met(result.hit, syntaxes, contained[position++])) return false;
+    const std::size_t at = position++;
+    for (std::size_t i = 0; i < checks.size(); ++i)
+      if (checks[i].is_met(result.hit, syntaxes, contained[i][at])) return false;
     answer.narrowed_from = std::min(answer.narrowed_from, result.window);
     return true;
   });

@@ -5,11 +5,13 @@
 #include <string_view>
 #include <vector>
 
+#include "core/deadline.h"
 #include "core/query.h"
 #include "core/query_syntax.h"
 #include "service/base/word_match.h"
 #include "service/config/snapshot.h"
 #include "service/search/search_request.h"
+#include "service/search/shown_results.h"
 #include "templates/typed_query.h"
 
 namespace metafuse::service {
@@ -17,9 +19,9 @@ namespace metafuse::service {
 struct FusedResult;
 struct SearchAnswer;
 
-/// The typed query of a request, beside its slots; empty if the request gives the slot of plain queries
-/// by name.
-templates::TypedQuery typed_query_of(const LoadedDomain& domain, const SearchRequest& request);
+/// Sets the answer's typed queries, those of the request beside its slots; none if it gives the slot of plain
+/// queries by name. Conditions of a synonym are not the reader's.
+void set_typed(const LoadedDomain& domain, const SearchRequest& request, SearchAnswer& answer);
 
 /// Checks results against the conditions of a typed query, which are prepared once per answer.
 class ConditionCheck {
@@ -35,10 +37,12 @@ class ConditionCheck {
   /// What the indexes of a domain that anybody may search know of the texts of results. An index that cannot
   /// be read knows nothing.
   ///
+  /// in:     deadline - what is not known by then stays unknown
   /// out:    one per result
   /// cost:   nothing without phrases and excluded words; else per index a look-up per result, and per
   ///         condition the lists of its words around the results
-  std::vector<Contained> contained(const LoadedDomain& domain, const std::vector<FusedResult>& results) const;
+  std::vector<Contained> contained(const LoadedDomain& domain, const std::vector<FusedResult>& results,
+                                   const Deadline& deadline) const;
 
   /// Whether a result may be shown. Excluded words, sites and file types are always checked in the result's
   /// visible text and address. Some conditions concern what a result need not show. About a phrase, the index
@@ -54,6 +58,7 @@ class ConditionCheck {
   struct Checked {
     templates::Condition condition;
     FoldedText words;
+    SiteSet site;
   };
   struct Seen;
   /// Whether the result itself shows what a condition names.
@@ -62,7 +67,7 @@ class ConditionCheck {
   std::vector<Checked> conditions_;
 };
 
-/// Removes the results that do not meet the conditions of the answer's query, and counts them.
+/// Removes the results that meet the conditions of none of the answer's typed queries, and counts them.
 void leave_out_unwanted(const LoadedDomain& domain, SearchAnswer& answer);
 
 /// The ending of a URL's path in lower case, such as "pdf"; empty if there is none.

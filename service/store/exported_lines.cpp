@@ -20,6 +20,8 @@ namespace metafuse::service {
 namespace {
 
 constexpr int kExportedAtOnce = 100;
+/// How often one search can have been shown, so that sums over many of them stay far from overflowing.
+constexpr std::int64_t kMostTimes = 1'000'000'000;
 /// Domains named in the error about a file without the wanted one.
 constexpr std::size_t kMostDomainsNamed = 10;
 
@@ -221,7 +223,7 @@ Result<StoredSearch> read_search(const ExportedLine& line) {
   TRY(search.challenger, line.text("challenger"));
   if (line.find("times") != nullptr) {
     TRY(const auto times, line.number("times"));
-    search.times = static_cast<std::uint64_t>(std::max<std::int64_t>(0, times));
+    search.times = static_cast<std::uint64_t>(std::clamp<std::int64_t>(times, 0, kMostTimes));
   }
   const Json* slots = line.find("slots");
   if (slots == nullptr) return line.missing("slots");

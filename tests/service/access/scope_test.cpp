@@ -243,6 +243,25 @@ TEST_CASE("A key's first domain is its default and other domains are not mention
   CHECK_FALSE(names(search("pages", "&domain=zebr"), "zebra"));
 }
 
+TEST_CASE("A key is answered alike whether a domain beyond its scope exists or not", "[service][security]") {
+  ScopedServer server;
+  const auto answers = [&](const std::string& domain) {
+    std::vector<std::string> out;
+    const auto ask = [&](const std::string& path, const std::string& body) {
+      const std::string answer = server.post(path, "application/json", body, scope_key("search", "pages"));
+      out.push_back(std::to_string(status_in(answer)) + body_in(answer));
+    };
+    ask("/v1/search", R"({"query":"ada","domain":")" + domain + "\"}");
+    ask("/retrieval", R"({"query":"ada","knowledge_id":")" + domain + "\"}");
+    for (const char* name : {"domain=", "categories="})
+      out.push_back(std::to_string(status_in(
+          server.get("/search?q=ada&format=json&" + (name + domain), scope_key("search", "pages")))));
+    return out;
+  };
+  CHECK(answers("zebra") == answers("none"));
+  CHECK(answers("none").front().starts_with("403"));
+}
+
 TEST_CASE("A key's engines limit the engines asked and listed in /config", "[service][security]") {
   ScopedServer server;
   const auto config = [&](const std::string& key) {

@@ -366,3 +366,10 @@ TEST_CASE("Connectors get exactly search and fetch, each with one string", "[ser
   CHECK(call(R"("name":"fetch","arguments":{"id":"http://10.0.0.1/"})").at("isError").as_bool());
   CHECK(call(R"("name":"search","arguments":{"query":"ada","limit":3})").at("isError").as_bool());
 }
+
+TEST_CASE("Several queries of one call each have conditions of their own", "[service][dialects]") {
+  TestServer server([](const ExpandedQuery&) { return list_of({"a.example", "b.example", "c.example"}); });
+  const Json found = json_of(
+      server.post("/search", kJson, R"({"query":"site:a.example ada","queries":["site:b.example ada"]})"));
+  CHECK(found.at("results").as_array().size() == 2);
+}

@@ -117,3 +117,10 @@ TEST_CASE("Bangs choose engines, categories and the language, unless the configu
   TestServer plain(text_of, "bangs: false\n");
   CHECK(searched(plain, "q=!tw+ada").at("suggestions") == JsonArray{"tw ada"});
 }
+
+TEST_CASE("The range of a number is told as it is written", "[service][searxng]") {
+  TestServer server;
+  const std::string refused = server.get("/search?q=ada&format=json&timeout_limit=500");
+  CHECK(status_in(refused) == 400);
+  CHECK(refused.find("timeout_limit must be a number from 0 to 120") != std::string::npos);
+}

@@ -96,6 +96,16 @@ TEST_CASE("Input is completed by titles with a word of that prefix and then by f
   CHECK(by_importance.complete("gnu", 8) == std::vector<std::string>{"GNU Emacs", "GNU nano"});
 }
 
+TEST_CASE("A title that many documents have hides no other", "[service][vocabulary]") {
+  std::vector<std::string> titles(40, "Guide");
+  titles.insert(titles.end(), {"Guide to rivers", "Guide to hills"});
+  for (const auto order : {service::TitleOrder::by_frequency, service::TitleOrder::as_given}) {
+    const std::vector<std::string> completed = Vocabulary(titles, {}, order).complete("gu", 8);
+    REQUIRE(completed.size() == 3);
+    CHECK(completed.front() == "Guide");
+  }
+}
+
 TEST_CASE("A title whose word occurs in many documents completes before a shorter one",
           "[service][vocabulary]") {
   const std::vector<std::string> titles = {"Vidal", "Videos of my family in summer", "Video", "Video editing",

@@ -176,3 +176,26 @@ TEST_CASE("Listen addresses are host and port", "[service][config]") {
   for (const char* bad : {"", ":80", "a", "a:", "a:x", "a:70000", "::1:80", "[::1:80", "a:80x"})
     CHECK(parse_listen(bad).has_error());
 }
+
+TEST_CASE("An index is read by one entry of documents", "[service][config]") {
+  const auto read = [](const std::string& second) {
+    return parse_config(
+        "version: 1\ntemplates: []\ndocuments:\n  - {index: i.db, folders: [/]}\n  - {index: " + second +
+            ", folders: [/tmp]}\n",
+        "serve.yaml");
+  };
+  CHECK(read("j.db").has_value());
+  const auto refused = read("./i.db");
+  REQUIRE(refused.has_error());
+  CHECK(refused.error().text.find("serve.yaml:5:5: documents: another entry reads \"i.db\"") !=
+        std::string::npos);
+}
+
+TEST_CASE("The reference of the configuration has every key, and no default that is refused",
+          "[service][config]") {
+  const std::string reference = config_reference();
+  for (const char* key : {"documents[].index: ", "documents[].folders: ", "documents[].every: ",
+                          "documents[].base_url: ", "limits.requests_per_second: "})
+    CHECK(reference.find(key) != std::string::npos);
+  CHECK(reference.find("default -") == std::string::npos);
+}

@@ -31,6 +31,10 @@ int sent(TestServer& server, const std::string& bytes) {
   return status_in(client.read_all());
 }
 
+bool is_under_site(const std::string& host, const std::string& site) {
+  return SiteSet({site}).contains(PageAddress("http://" + host));
+}
+
 std::string repeated_text(const std::string& text, std::size_t times) {
   std::string out;
   for (std::size_t i = 0; i < times; ++i) out += text;
@@ -285,15 +289,34 @@ TEST_CASE("Every part of a request that shapes its answer is part of the cache k
 }
 
 TEST_CASE("A set of sites covers the hosts that each of its sites covers", "[service][security]") {
-  const SiteSet sites({"*.a.example", "WWW.b.example", "", std::string(254, 'c') + ".example"});
+  const SiteSet set({"*.a.example", "WWW.b.example", "", std::string(254, 'c') + ".example"});
+  const auto covers = [&](const std::string& host) { return set.contains(PageAddress("http://" + host)); };
   for (const char* host : {"a.example", "x.a.example", "y.x.a.example", "b.example", "c.b.example"})
-    CHECK(sites.contains(host));
-  for (const char* host : {"xa.example", "example", "", ".", "a.example.org"})
-    CHECK_FALSE(sites.contains(host));
+    CHECK(covers(host));
+  for (const char* host : {"xa.example", "example", "", ".", "a.example.org"}) CHECK_FALSE(covers(host));
   const std::string longest = std::string(300, 'x') + ".a.example";
-  CHECK(sites.contains(longest) == is_under_site(longest, "a.example"));
-  CHECK_FALSE(sites.contains(std::string(254, 'c') + ".example"));
+  CHECK(covers(longest));
+  CHECK_FALSE(covers(std::string(254, 'c') + ".example"));
   const std::string name = std::string(60, 'd') + "." + std::string(192, 'e');  // 253 bytes
-  CHECK(SiteSet({name}).contains("x." + name));
-  CHECK_FALSE(SiteSet({}).contains("a.example"));
+  CHECK(is_under_site("x." + name, name));
+  CHECK_FALSE(SiteSet({}).contains(PageAddress("http://a.example/")));
+}
+
+TEST_CASE("A site may be a URL or a host with a path", "[service][search]") {
+  for (const std::string site :
+       {"https://A.example/", "a.example/", "http://www.a.example:8080", "*.a.example"}) {
+    INFO(site);
+    CHECK(is_under_site("a.example", site));
+    CHECK(is_under_site("x.a.example/b/c", site));
+  }
+  for (const std::string site : {"a.example/in", "https://www.a.example/in/?x=/y#z"}) {
+    INFO(site);
+    CHECK(is_under_site("a.example/in", site));
+    CHECK(is_under_site("de.a.example/in/ada?q=/out", site));
+    CHECK_FALSE(is_under_site("a.example/inn", site));
+    CHECK_FALSE(is_under_site("a.example", site));
+    CHECK_FALSE(is_under_site("a.example/?x=/in", site));
+  }
+  CHECK(is_under_site("xn--mller-kva.example", "https://M\u00fcller.example/"));
+  CHECK(is_under_site("m\u00fcller.example", "xn--mller-kva.example"));
 }

@@ -533,3 +533,13 @@ TEST_CASE("A budget learns how many tokens a server counts in a prompt", "[servi
   CHECK(run->graded == 1);
   CHECK(run->input_tokens + run->output_tokens <= 3 * bytes);
 }
+
+TEST_CASE("An answer that was cut off anywhere is left out", "[service][judges]") {
+  const test::TemporaryFolder folder;
+  const std::string path =
+      folder.write("answers.jsonl", "{\"digest\":\"a\",\"grade\":2}\n{\"digest\":\"b\",\"query\":\"{x}");
+  const auto kept = KeptAnswers::open(path);
+  REQUIRE(kept.has_value());
+  CHECK((*kept)->find("a")->grade == 2);
+  CHECK_FALSE((*kept)->find("b").has_value());
+}

@@ -448,3 +448,33 @@ TEST_CASE("Qrels are imported with grades up to ten", "[service][judging]") {
   CHECK(status("ada 0 a.example\n") == 400);
   CHECK(status("ada 0 a.example 1 2\n") == 400);
 }
+
+TEST_CASE("JSON lines are imported with grades up to ten", "[service][judging]") {
+  TestServer server(TestServer::default_answer, judging_config());
+  const auto imported = [&](const std::string& grade) {
+    return server.post(
+        kPath, "application/x-ndjson",
+        R"({"id":"ada","slots":{"NAME":"ada"},"relevant":[{"url":"http://a.example","grade":)" + grade +
+            "}]}\n",
+        bearer("ann"));
+  };
+  CHECK(status_in(imported("7")) == 200);
+  CHECK(body_in(server.get(kPath, bearer("ann"))) == "ada 0 a.example 7\n");
+  const std::string refused = imported("11");
+  CHECK(status_in(refused) == 400);
+  CHECK(refused.find("lines:1: a grade is at most 10") != std::string::npos);
+}
+
+TEST_CASE("Qrels that name pages by their URLs judge the results of these pages", "[service][judging]") {
+  TestServer server(TestServer::default_answer, judging_config());
+  json_of(server.post(kPath, "text/plain",
+                      "ada 0 https://www.A.example/?utm_source=x 4\nada 0 b.example/?u=http://c.example 1\n",
+                      bearer("ann")));
+  CHECK(body_in(server.get(kPath, bearer("ann"))) ==
+        "ada 0 a.example 4\nada 0 b.example/?u=http://c.example 1\n");
+  const JsonObject results = results_of(server, "ann", R"({"query":"ada"})");
+  for (const Json& result : results.at("results").as_array())
+    CHECK(result.at("grade").is_null() == (result.at("title").as_string() != "Title of a.example"));
+  CHECK(server.post(kPath, "text/plain", "ada 0 http:///x 1\n", bearer("ann")).find("qrels:1: ") !=
+        std::string::npos);
+}

@@ -8,6 +8,7 @@
 #include <catch2/catch.hpp>
 #include <sqlite3.h>
 
+#include "service/learning/recording.h"
 #include "service/learning/store_training.h"
 #include "tests/support/command.h"
 #include "tests/support/sample_search.h"
@@ -370,8 +371,81 @@ TEST_CASE("Offline files add training queries and the store's judgments take pre
 
 TEST_CASE("A grade below zero is read as zero, however low it is", "[service][import]") {
   for (const char* grade : {"-1", "-4294967293"}) {
-    const auto queries = read_qrels_text(std::string("ada 0 doc ") + grade + "\n", "Q");
+    const auto queries = read_qrels_text(std::string("ada 0 doc ") + grade + "\n", "Q", nullptr);
     REQUIRE(queries.has_value());
     CHECK(queries->at(0).grades == std::map<std::string, int>{{"doc", 0}});
   }
+}
+
+TEST_CASE("Judgments of documents with ids of their own are exported and imported unchanged",
+          "[service][store][import]") {
+  const test::TemporaryFolder folder;
+  const auto store = transfer_store(folder.path("store.db"));
+  const StoreIdentity identity{"secret", false, "Q"};
+  ImportedQuery query;
+  query.slots.slots["Q"] = "query one";
+  query.grades = {{"my doc 1", 7}, {"D3", 2},          {"document:x", 1},
+                  {"100%25", 3},   {"a.example/x", 4}, {"file://localhost/a/b", 1}};
+  REQUIRE(import_judgments(*store, {"d", "ann", kNewYear}, {query}, identity).has_value());
+  const auto qrels = judgments_text(*store, "d", "Q", JudgmentFormat::qrels, "ann");
+  REQUIRE(qrels.has_value());
+  CHECK(qrels->find("query%20one 0 document:my%20doc%201 7\n") != std::string::npos);
+  CHECK(qrels->find("query%20one 0 100%25 3\n") != std::string::npos);
+  const auto read = read_qrels_text(*qrels, "Q", nullptr);
+  REQUIRE(read.has_value());
+  CHECK(read->at(0).slots == query.slots);
+  CHECK(read->at(0).grades == query.grades);
+  const auto lines = judgments_text(*store, "d", "Q", JudgmentFormat::lines, "ann");
+  REQUIRE(lines.has_value());
+  const auto line = read_judged_query(*parse_json(*lines, "lines"), "lines:1", default_tracking_parameters());
+  REQUIRE(line.has_value());
+  std::map<std::string, int> grades;
+  for (const auto& answer : line->relevant) grades[answer.key] = answer.grade;
+  CHECK(grades == query.grades);
+  const std::string nul = R"({"id":"1","slots":{},"relevant":[{"id":"a\u0000"}]})";
+  CHECK(read_judged_query(*parse_json(nul, "lines"), "lines:1", default_tracking_parameters()).has_error());
+}
+
+TEST_CASE("An import that fails to be stored leaves no query in the queue", "[service][store][import]") {
+  const test::TemporaryFolder folder;
+  const auto store = transfer_store(folder.path("store.db"));
+  const auto run = [&](const char* sql) {
+    sqlite3* database = nullptr;
+    REQUIRE(sqlite3_open(folder.path("store.db").c_str(), &database) == SQLITE_OK);
+    CHECK(sqlite3_exec(database, sql, nullptr, nullptr, nullptr) == SQLITE_OK);
+    sqlite3_close(database);
+  };
+  const StoreIdentity identity{"secret", false, "Q"};
+  std::vector<ImportedQuery> queries(2);
+  queries[0].slots.slots["Q"] = "one";
+  queries[0].grades = {{"a.example", 1}};
+  queries[1].slots.slots["Q"] = "two";
+  queries[1].grades = {{"b.example", 2}};
+  run("ALTER TABLE judgments RENAME TO elsewhere");
+  CHECK(import_judgments(*store, {"d", "ann", kNewYear}, queries, identity).has_error());
+  run("ALTER TABLE elsewhere RENAME TO judgments");
+  CHECK(store->searches.asked_queries("d", 10)->empty());
+  const auto done = import_judgments(*store, {"d", "ann", kNewYear}, queries, identity);
+  REQUIRE(done.has_value());
+  CHECK(done->without_search == 2);
+  CHECK(store->searches.asked_queries("d", 10)->size() == 2);
+  CHECK(store->judgments.queries("d")->size() == 2);
+}
+
+TEST_CASE("However often searches of a file were shown, their sum is known", "[service][store][import]") {
+  const test::TemporaryFolder folder;
+  StoredSearch first = sample_search(), second = sample_search();
+  const auto old_store = transfer_store(folder.path("old.db"));
+  REQUIRE(old_store->searches.add(std::vector{first, second}).has_value());
+  std::string lines = export_of(*old_store);
+  for (std::size_t at = 0; (at = lines.find("\"times\":1", at)) != std::string::npos; at += 10)
+    lines.replace(at, 9, "\"times\":9223372036854775807");
+  const auto store = transfer_store(folder.path("new.db"));
+  const auto report = import_file(*store, folder.write("export.jsonl", lines), "shoes");
+  REQUIRE(report.has_value());
+  CHECK(report->text().find("in no list") == std::string::npos);  // nobody looked
+  const auto asked = store->searches.asked_queries("shoes", 10);
+  REQUIRE(asked.has_value());
+  REQUIRE(asked->size() == 1);
+  CHECK(asked->front().times == 2'000'000'000);
 }

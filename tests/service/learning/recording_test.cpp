@@ -29,6 +29,20 @@ Snapshot snapshot_with(test::FakeFetcher::Answer answer) {
   return snapshot;
 }
 
+/// The fetcher of a server whose list of tracking parameters lacks utm_source.
+struct KeepingFetcher final : fetchers::Fetcher {
+  std::vector<fetchers::FetchedList> fetch(
+      std::span<const ExpandedQuery> queries, const fetchers::FetchOptions&,
+      const std::function<void(const fetchers::FetchedList&)>&) override {
+    fetchers::FetchedList list;
+    list.query = queries.front();
+    Hit& hit = list.list.hits.emplace_back();
+    hit.url = "http://a.example/?utm_source=x";
+    hit.key = "kept";
+    return {list};
+  }
+};
+
 JudgedBaseQuery query_for_ada() {
   JudgedBaseQuery query;
   query.id = "1";
@@ -86,4 +100,37 @@ TEST_CASE("A list that lacks pages is recorded as it came and asked again by the
   CHECK(whole->failed_lists == 0);
   CHECK(run() == "1 Q0 a.example 1 2 t@e\n1 Q0 b.example 2 1 t@e\n");
   CHECK(record_lists(snapshot, {query_for_ada()}, options, clock)->resumed == 1);
+}
+
+TEST_CASE("A line of a recording that was cut off anywhere is asked again", "[service][recording]") {
+  const test::TemporaryFolder folder;
+  const Snapshot snapshot = snapshot_with([](const ExpandedQuery&) { return test::list_of({"a.example"}); });
+  RecordOptions options;
+  options.domain = "pages";
+  options.output = folder.path("recording");
+  const test::ManualClock clock;
+  for (const char* cut : {R"({"id":"1","complete":true,"lists":{"t@e":["x.example"]})", R"({"id":"1")"}) {
+    folder.write("recording/lists.jsonl", cut);
+    const auto report = record_lists(snapshot, {query_for_ada()}, options, clock);
+    if (!report) FAIL(report.error().text);
+    CHECK(report->resumed == 0);
+    CHECK(read_text(options.output + "/runs/t@e.run", 1000)->find("a.example") != std::string::npos);
+  }
+  folder.write("recording/lists.jsonl", "{}\n");
+  const auto refused = record_lists(snapshot, {query_for_ada()}, options, clock);
+  REQUIRE(refused.has_error());
+  CHECK(refused.error().text.find("lists.jsonl:1: not a line of a recording") != std::string::npos);
+}
+
+TEST_CASE("A recording has the addresses that the fetcher gave", "[service][recording]") {
+  const test::TemporaryFolder folder;
+  Snapshot snapshot = snapshot_with({});
+  snapshot.engines.fetcher = std::make_shared<KeepingFetcher>();
+  RecordOptions options;
+  options.domain = "pages";
+  options.output = folder.path("recording");
+  std::filesystem::create_directories(options.output);
+  const test::ManualClock clock;
+  REQUIRE(record_lists(snapshot, {query_for_ada()}, options, clock).has_value());
+  CHECK(*read_text(options.output + "/urls.tsv", 1000) == "kept\thttp://a.example/?utm_source=x\n");
 }

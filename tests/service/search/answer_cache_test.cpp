@@ -250,6 +250,12 @@ TEST_CASE("An answer is the same after it was written to and read from the share
     CHECK(back->results[i].hit == answer.results[i].hit);
     CHECK(back->results[i].score == answer.results[i].score);
   }
+  SearchAnswer with_parameter;  // of a server that keeps this parameter
+  fetchers::FetchedList kept = answer.lists[0];
+  kept.list.hits[0].url = kept.list.hits[0].key = "http://example.org/?utm_source=x";
+  fuse_lists(shoe_domain(), {kept}, with_parameter);
+  CHECK(read_answer_text(answer_text(with_parameter), shoe_domain(), request)->results[0].hit.url ==
+        kept.list.hits[0].url);
   fetchers::FetchedList short_list = answer.lists[0];
   short_list.in_window = {3, 4};  // of ten
   SearchAnswer of_two;

@@ -391,6 +391,23 @@ TEST_CASE("The ranks of a window begin behind those of a full window before it",
   for (std::size_t i = 0; i < 3; ++i) CHECK(ranks.position_of(ranks.of_hits()[i]) == i);
 }
 
+TEST_CASE("Windows are joined without changing the addresses of their results", "[service][search]") {
+  const auto list_with = [](const std::string& url) {
+    Hit hit;
+    hit.url = url;  // of a server that keeps this parameter
+    hit.key = url;
+    fetchers::FetchedList list;
+    list.list.hits.push_back(hit);
+    return list;
+  };
+  const std::string first = "http://a.example/?utm_source=1", second = "http://a.example/?utm_source=2";
+  const auto joined = joined_lists({list_with(first)}, {list_with(second)});
+  REQUIRE(joined[0].list.hits.size() == 2);
+  CHECK(joined[0].list.hits[0].url == first);
+  CHECK(joined[0].list.hits[1].url == second);
+  CHECK(joined_lists({list_with(first)}, {list_with(first)})[0].list.hits.size() == 1);
+}
+
 TEST_CASE("A list that lacks pages gets no results of later windows", "[service][search]") {
   const auto list_with = [](const std::string& url, bool lacks_pages) {
     Hit hit;

@@ -481,3 +481,41 @@ TEST_CASE("A stored search is cut to exactly its limits", "[service][store][secu
   CHECK(cut.slots.slots.size() == 1);
   CHECK(cut.slots.slots.at("A") == "1234");
 }
+
+TEST_CASE("A stored search keeps what was shown, however many documents its lists hold", "[service][store]") {
+  LoadedDomain domain = domain_of_templates(1);
+  domain.domain.depth = 5000;
+  std::vector<std::string> hosts;
+  for (int i = 0; i < 5000; ++i) hosts.push_back(std::to_string(i) + ".example");
+  fetchers::FetchedList list = list_of(hosts);
+  list.query = {"t0", "one", "x"};
+  SearchAnswer answer;
+  answer.query = "x";
+  fuse_lists(domain, {list}, answer);
+  const StoredSearch stored =
+      stored_search(answer, std::vector<std::size_t>{4999, 0}, {"secret", false, "Q"}, 5);
+  CHECK(stored.documents.size() == SearchLimits().documents);
+  REQUIRE(stored.shown.size() == 2);
+  CHECK(stored.documents[stored.shown[0].document] == "4999.example");
+  CHECK(stored.documents[stored.shown[1].document] == "0.example");
+  CHECK(stored.lists[0].documents.size() == stored.documents.size());
+}
+
+TEST_CASE("Queries of the request beyond sixty-four expanded ones are refused and synonyms left out",
+          "[service][search]") {
+  const Snapshot snapshot;
+  const LoadedDomain domain = domain_of_templates(16);  // 32 lists
+  SearchRequest request;
+  request.text = "a";
+  request.alternatives = {"b"};
+  CHECK(expand_request(snapshot, domain, request).value().size() == 64);
+  request.synonyms = {"c"};
+  CHECK(expand_request(snapshot, domain, request).value().size() == 64);
+  request.alternatives = {"b", "c"};
+  const auto refused = expand_request(snapshot, domain, request);
+  REQUIRE(refused.has_error());
+  CHECK(refused.error().code == Code::usage);
+  CHECK(refused.error().text.find("give fewer queries") != std::string::npos);
+  request.engines = {"two"};
+  CHECK(expand_request(snapshot, domain, request).value().size() == 48);  // "c" is asked once
+}

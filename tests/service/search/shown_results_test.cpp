@@ -9,6 +9,7 @@
 
 #include "core/json.h"
 #include "service/search/list_fusion.h"
+#include "service/search/result_conditions.h"
 #include "service/search/search_answer.h"
 #include "tests/support/manual_clock.h"
 #include "tests/support/test_server.h"
@@ -318,4 +319,22 @@ TEST_CASE("What takes the place of a blocked result comes up in its own window",
     keys.push_back(changed->results[at].key);
   CHECK(keys == std::vector<std::string>{"b", "c", "d", "copy"});
   CHECK(changed->results.back().relative_score == Approx(0.25));
+}
+
+TEST_CASE("Conditions on sites match hosts in any form and paths", "[service][sites]") {
+  service::SearchAnswer answer;
+  for (const char* url :
+       {"https://m\u00fcller.example/0", "http://xn--mller-kva.example/in/x", "http://other.example/in"})
+    answer.results.emplace_back().hit.url = url;
+  const auto passing = [&](const std::vector<std::string>& included,
+                           const std::vector<std::string>& excluded) {
+    service::ResultConditions conditions;
+    conditions.included = included;
+    conditions.excluded = excluded;
+    return service::wanted_positions(answer, conditions, 0);
+  };
+  using Positions = std::vector<std::size_t>;
+  CHECK(passing({"m\u00fcller.example"}, {}) == Positions{0, 1});
+  CHECK(passing({"https://www.M\u00fcller.example/in/"}, {}) == Positions{1});
+  CHECK(passing({}, {"xn--mller-kva.example"}) == Positions{2});
 }

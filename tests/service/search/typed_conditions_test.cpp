@@ -185,3 +185,24 @@ TEST_CASE("The ending of a file has one to ten letters and digits", "[service][t
                            "http://a.example/b.a{", "http://a.example/b.a:"})
     CHECK(file_type_of(none) == "");
 }
+
+TEST_CASE("A result of several queries meets the conditions of one of them", "[service][typed]") {
+  service::LoadedDomain domain;
+  const auto found = [&](const std::vector<std::string>& queries) {
+    service::SearchRequest request;
+    request.text = queries.front();
+    request.alternatives.assign(queries.begin() + 1, queries.end());
+    request.synonyms = {"site:c.example x"};
+    service::SearchAnswer answer;
+    service::set_typed(domain, request, answer);
+    service::fuse_lists(domain, {list_of({"a.example", "b.example", "c.example"})}, answer);
+    CHECK(answer.left_out == 3 - answer.results.size());
+    std::string hosts;
+    for (const service::FusedResult& result : answer.results) hosts += result.key + ' ';
+    return hosts;
+  };
+  CHECK(found({"x site:a.example"}) == "a.example ");
+  CHECK(found({"x site:a.example", "y site:b.example"}) == "a.example b.example ");
+  CHECK(found({"x -title", "y"}) == "a.example b.example c.example ");
+  CHECK(found({"x -title", "y -snippet"}).empty());
+}

@@ -97,6 +97,7 @@ TEST_CASE("Every part of a request and every dependency of its lists changes the
     with([&](SearchRequest& r) { r.engines = {text}; });
     with([&](SearchRequest& r) { r.lists = {text}; });
     with([&](SearchRequest& r) { r.alternatives = {text}; });
+    with([&](SearchRequest& r) { r.synonyms = {text}; });
     with([&](SearchRequest& r) { r.language = text; });
     with([&](SearchRequest& r) { r.time_range = text; });
     with([&](SearchRequest& r) { r.forwarded = {{"h", text}}; });
