@@ -301,8 +301,9 @@ void print_text(const service::Snapshot& snapshot, const service::SearchAnswer& 
   if (answer.results.empty()) std::cerr << "metafuse: no result\n";
   const service::LoadedDomain& domain = *snapshot.find_domain(answer.domain);
   const auto words = service::words_to_mark(answer);
+  const std::size_t shown = std::min(answer.results.size(), static_cast<std::size_t>(arguments.limit));
   int rank = 0;
-  for (const service::FusedResult& result : service::window_of(answer, 0, arguments.limit)) {
+  for (const service::FusedResult& result : std::span(answer.results).first(shown)) {
     print_result(++rank, result, words);
     if (!arguments.is_explained) continue;
     for (const service::Reason& reason : service::reasons_of(domain, answer, result))

@@ -274,7 +274,7 @@ std::vector<std::uint32_t> numbers_of(const FuseRequest& request, const SearchAn
   for (std::size_t i = 0; i < request.query.size(); ++i)
     numbers.emplace(request.query.documents[i], static_cast<std::uint32_t>(i));
   std::vector<std::uint32_t> out;
-  for (const FusedResult& result : answer.results) out.push_back(numbers.at(result.key));
+  for (const FusedResult& result : answer.results) out.push_back(numbers.at(result.hit.key));
   return out;
 }
 

@@ -69,10 +69,7 @@ SearchRequest request_of(const LoadedDomain& domain, const BaseQuery& slots, con
   SearchRequest request;
   request.domain = domain.domain.name;
   request.results = static_cast<std::size_t>(pool.depth);
-  const std::string_view plain = plain_slot(domain.domain);
-  const bool is_plain = slots.slots.size() == 1 && (slots.slots.begin()->first == plain ||
-                                                    (plain.empty() && slots.slots.contains("QUERY")));
-  if (is_plain)
+  if (is_plain_query(slots, plain_slot(domain.domain)))
     request.text = slots.slots.begin()->second;
   else
     request.slots = slots;
@@ -135,16 +132,13 @@ namespace {
 
 JsonObject queue_json(const std::string& domain, const std::string& judge, const JudgingState& state) {
   JsonArray queries;
-  for (const QueuedQuery& query : state.queries) {
-    JsonObject slots;
-    for (const auto& [name, value] : query.asked.slots.slots) slots[name] = value;
+  for (const QueuedQuery& query : state.queries)
     queries.push_back(JsonObject{{"query", query.asked.query},
-                                 {"slots", std::move(slots)},
+                                 {"slots", slots_json(query.asked.slots)},
                                  {"times", query.asked.times},
                                  {"own_grades", query.own_documents},
                                  {"documents", query.documents},
                                  {"judges", query.judges}});
-  }
   JsonArray pairs;
   for (const JudgePair& pair : state.pairs)
     pairs.push_back(JsonObject{{"judges", JsonArray{pair.first, pair.second}},

@@ -168,11 +168,11 @@ struct Reranked {
 /// Adds the documents that no list ranks behind the others, so that a reranker gets them too.
 void add_unranked(const RerankRequest& request, SearchAnswer& answer) {
   std::vector<bool> is_ranked(request.texts.size(), false);
-  for (const FusedResult& result : answer.results) is_ranked[std::stoul(result.key)] = true;
+  for (const FusedResult& result : answer.results) is_ranked[std::stoul(result.hit.key)] = true;
   for (std::size_t i = 0; i < is_ranked.size(); ++i) {
     if (is_ranked[i]) continue;
     FusedResult& result = answer.results.emplace_back();
-    result.key = result.hit.key = result.hit.url = std::to_string(i);
+    result.hit.key = result.hit.url = std::to_string(i);
     result.hit.snippet = request.texts[i];
   }
 }
@@ -225,7 +225,7 @@ std::vector<Reranked> reranked(const PreparedSearch& search, const Clock& clock,
   std::vector<Reranked> out;
   for (const FusedResult& result : answer.results)
     out.push_back(
-        {std::stoul(result.key), is_calibrated ? result.relevance.value_or(0.0) : result.relative_score});
+        {std::stoul(result.hit.key), is_calibrated ? result.relevance.value_or(0.0) : result.relative_score});
   return out;
 }
 

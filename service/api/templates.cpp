@@ -246,7 +246,8 @@ Answered handle_preview_templates(Gate& gate, const Clock& clock, const Exchange
   const std::size_t most_bytes = max_preview_answer(exchange.request.body.size());
   const auto edited = previewed_domain(*exchange.snapshot, *domain, wish.text, clock);
   if (!edited) return refusal(422, std::string(truncate_utf8(edited.error().text, most_bytes / 8)));
-  TRY(auto preview, preview_templates(*exchange.snapshot, *edited, request));
+  TemplatePreview preview;
+  TRY(preview.expansions, preview_expansions(*exchange.snapshot, *edited, request));
   if (wish.is_live) {
     TRY(preview.answer, search_live(gate, exchange, *edited, request, clock));
   }

@@ -16,6 +16,7 @@ namespace {
 constexpr std::size_t kSpansAtOnce = 512;
 constexpr std::size_t kMostTries = 3;
 constexpr std::size_t kSpanIdBytes = 8;
+constexpr std::chrono::seconds kBetweenSends{1};
 
 JsonObject otlp_attribute(std::string_view key, std::string_view value) {
   return {{"key", key}, {"value", JsonObject{{"stringValue", value}}}};
@@ -138,7 +139,7 @@ void Traces::send_until_stopped() {
   while (true) {
     // a full batch is sent at once, unless the collector has just refused it
     if (tries > 0 || waiting_.size() < kSpansAtOnce)
-      wakes_.wait_for(lock, options_.between_sends, [this] { return is_stopping_; });
+      wakes_.wait_for(lock, kBetweenSends, [this] { return is_stopping_; });
     const bool is_last = is_stopping_;
     if (part.empty()) {
       const auto end =

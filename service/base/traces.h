@@ -64,7 +64,6 @@ class Traces {
     std::string url;     ///< "http://HOST:4318/v1/traces"
     std::string server;  ///< names this process
     std::size_t max_waiting = 8192;
-    Duration between_sends = std::chrono::seconds(1);
     Duration patience = std::chrono::seconds(5);
   };
 

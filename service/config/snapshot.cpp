@@ -257,20 +257,24 @@ Result<void> check_rerankers(const templates::Domain& domain, std::string_view t
     const auto at = engines.traits.find(name);
     return at != engines.traits.end() && at->second.is_reranker;
   };
-  const auto root = parse_yaml(text, file);
-  const YamlNode* templates = root ? root->find("templates") : nullptr;
-  const YamlNode* rerank = root ? root->find("rerank") : nullptr;
-  Diagnostics diagnostics(file);
+  std::vector<std::pair<std::size_t, std::string>> misplaced;  // by template
   for (std::size_t i = 0; i < domain.templates.size(); ++i)
     for (const std::string& engine : domain.templates[i].engines)
-      if (is_reranker(engine))
-        diagnostics.error(place_of_engine(templates, i, engine),
-                          "the engine " + engine + " is a reranker; name it under rerank, not in a template");
+      if (is_reranker(engine)) misplaced.emplace_back(i, engine);
+  std::vector<std::string> missing;
   for (const templates::RerankList& list : domain.rerank)
-    if (!list.engine.empty() && !is_reranker(list.engine))
-      diagnostics.error(rerank == nullptr ? Place() : rerank->place,
-                        "rerank: no engine file defines " + list.engine + " with the type rerank");
-  return diagnostics.has_errors() ? diagnostics.to_error(Code::bad_config) : Result<void>();
+    if (!list.engine.empty() && !is_reranker(list.engine)) missing.push_back(list.engine);
+  if (misplaced.empty() && missing.empty()) return {};
+  const auto root = parse_yaml(text, file);
+  const YamlNode* rerank = root ? root->find("rerank") : nullptr;
+  Diagnostics diagnostics(file);
+  for (const auto& [item, engine] : misplaced)
+    diagnostics.error(place_of_engine(root ? root->find("templates") : nullptr, item, engine),
+                      "the engine " + engine + " is a reranker; name it under rerank, not in a template");
+  for (const std::string& engine : missing)
+    diagnostics.error(rerank == nullptr ? Place() : rerank->place,
+                      "rerank: no engine file defines " + engine + " with the type rerank");
+  return diagnostics.to_error(Code::bad_config);
 }
 
 Result<void> check_engines(const templates::Domain& domain, std::string_view text, const std::string& file,

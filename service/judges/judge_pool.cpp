@@ -9,6 +9,7 @@
 #include "service/learning/judging.h"
 #include "service/learning/judgment_transfer.h"
 #include "service/learning/search_log.h"
+#include "service/search/reasons.h"
 #include "service/search/result_passages.h"
 #include "service/search/search_pipeline.h"
 #include "service/search/search_request.h"
@@ -16,7 +17,6 @@
 namespace metafuse::service {
 namespace {
 
-constexpr std::size_t kMostFailures = 10;
 constexpr std::size_t kMostShownWords = 200;  // bytes
 constexpr std::chrono::seconds kPassagesIn{30};
 
@@ -33,11 +33,6 @@ Result<PreparedSearch> prepared_query(const Snapshot& snapshot, const LoadedDoma
   return prepare_search(snapshot, domain, std::move(request), clock);
 }
 
-void note_in_pool(std::string what, JudgePool& pool) {
-  if (pool.failures.size() < kMostFailures && std::ranges::find(pool.failures, what) == pool.failures.end())
-    pool.failures.push_back(std::move(what));
-}
-
 /// A query's words on one line, for people.
 std::string shown_words(const BaseQuery& query) {
   std::string words;
@@ -51,7 +46,8 @@ void pool_query(const Snapshot& snapshot, const LoadedDomain& domain, const Base
   auto ready = prepared_query(snapshot, domain, query, clock);
   if (!ready) {
     ++pool.unasked;
-    return note_in_pool(fmt::format("the query \"{}\": {}", shown_words(query), ready.error().text), pool);
+    return note_once(fmt::format("the query \"{}\": {}", shown_words(query), ready.error().text),
+                     pool.failures);
   }
   PreparedSearch& prepared = *ready;
   prepared.end = clock.now() +
@@ -60,7 +56,7 @@ void pool_query(const Snapshot& snapshot, const LoadedDomain& domain, const Base
   for (const fetchers::FetchedList& list : answer.lists) {
     if (!list.has_failed()) continue;
     ++pool.failed_lists;
-    note_in_pool(fmt::format("{}: {}: {}", list.query.engine, name_of(list.failure), list.message), pool);
+    note_failure(list, pool.failures);
   }
   const auto positions = pooled_positions(answer, {true, options.depth}, options.judge);
   if (positions.empty()) {
@@ -73,7 +69,7 @@ void pool_query(const Snapshot& snapshot, const LoadedDomain& domain, const Base
   pooled.search.times = 0;
   for (std::size_t i = 0; i < std::min(positions.size(), pooled.search.shown.size()); ++i) {
     const FusedResult& result = answer.results[positions[i]];
-    pooled.task.documents.push_back(result.key);
+    pooled.task.documents.push_back(result.hit.key);
     pooled.task.texts.push_back({text_to_grade(result.hit.title, options.limits.title),
                                  text_to_grade(result.hit.snippet, options.limits.text)});
   }

@@ -10,6 +10,7 @@
 
 #include "core/random.h"
 #include "evaluation/significance/significance.h"
+#include "fusion/data/base_queries.h"
 #include "fusion/training/registry.h"
 #include "service/learning/model_comparison.h"
 #include "service/learning/store_training.h"
@@ -143,7 +144,7 @@ Result<std::optional<fusion::Model>> trained_without(const fusion::TrainingSet& 
 }
 
 std::string row_of(const std::string& query) {
-  return "judged " + query;
+  return std::string(fusion::kJudgedRow) + query;
 }
 
 /// Trains from the grades of both, and measures by people's on the queries of the fold left out.

@@ -154,9 +154,7 @@ class Counter {
     if (queries.size() > kMostQueries) queries.resize(kMostQueries);
     for (QueryFigures& query : queries) {
       TRY(const auto asked, store_.searches.find_query(options_.domain, query.query));
-      if (asked)
-        for (const auto& [name, text] : asked->slots.slots)
-          query.words += (query.words.empty() ? "" : " · ") + text;
+      if (asked) query.words = words_of(asked->slots);
     }
     return queries;
   }

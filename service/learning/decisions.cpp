@@ -83,7 +83,7 @@ class Deciding {
   ///
   /// in: at - its place before
   Place place_of(FusedResult& result, std::size_t at) const {
-    if (find(decisions_.curated.added, result.key) != kNone) result.window = 0;
+    if (find(decisions_.curated.added, result.hit.key) != kNone) result.window = 0;
     Place place = place_within(result, at);
     place.window = result.window;
     return place;
@@ -92,14 +92,14 @@ class Deciding {
  private:
   Place place_within(FusedResult& result, std::size_t at) const {
     const CuratedQuery& curated = decisions_.curated;
-    if (find(curated.hidden, result.key) != kNone) return {Place::hidden, at};
-    const auto grade = decisions_.grades.find(stored_document(identity_, result.key));
+    if (find(curated.hidden, result.hit.key) != kNone) return {Place::hidden, at};
+    const auto grade = decisions_.grades.find(stored_document(identity_, result.hit.key));
     if (grade != decisions_.grades.end()) result.grade = grade->second;
-    if (const std::size_t pin = find(curated.pinned, result.key); pin != kNone) {
+    if (const std::size_t pin = find(curated.pinned, result.hit.key); pin != kNone) {
       result.decided = Decided::pinned;
       return {Place::pinned, pin};
     }
-    if (const std::size_t added = find(curated.added, result.key); added != kNone) {
+    if (const std::size_t added = find(curated.added, result.hit.key); added != kNone) {
       result.decided = Decided::added;
       return {Place::added, added};
     }
@@ -117,7 +117,6 @@ class Deciding {
 /// A result that no list placed.
 FusedResult lone_result(Hit hit) {
   FusedResult out;
-  out.key = hit.key;
   out.hit = std::move(hit);
   out.document = FusedResult::kNoDocument;
   return out;
@@ -156,7 +155,7 @@ void settle_folded(const CuratedQuery& curated, SearchAnswer& answer) {
 /// Adds the added results that no engine found.
 void add_missing(const CuratedQuery& curated, SearchAnswer& answer) {
   std::set<std::string_view> keys;
-  for (const FusedResult& result : answer.results) keys.insert(result.key);
+  for (const FusedResult& result : answer.results) keys.insert(result.hit.key);
   std::vector<FusedResult> missing;
   for (const CuratedResult& added : curated.added) {
     if (keys.contains(added.key)) continue;

@@ -89,7 +89,7 @@ std::vector<std::size_t> challenger_order(const fusion::Model& challenger, const
   TextViewMap<std::size_t> position;
   for (std::size_t i = 0; i < answer.results.size(); ++i) {
     const FusedResult& result = answer.results[i];
-    position.emplace(result.key, i);
+    position.emplace(result.hit.key, i);
     for (const auto* folded : {&result.alike, &result.same_site})
       for (const Hit& hit : *folded) position.emplace(hit.key, i);
   }

@@ -190,9 +190,7 @@ Result<LearningStory> learning_story(Store& store, std::string_view domain, cons
   for (const auto* places : {&state.gain->better, &state.gain->worse})
     for (const ChangedPlace& place : *places) {
       TRY(const auto asked, store.searches.find_query(domain, place.query));
-      std::string words;
-      if (asked)
-        for (const auto& [name, value] : asked->slots.slots) words += (words.empty() ? "" : " · ") + value;
+      const std::string words = asked ? words_of(asked->slots) : "";
       story.changes.push_back(fmt::format("{}: place {} before, {} now", words.empty() ? "a query" : words,
                                           place.before, place.after));
     }

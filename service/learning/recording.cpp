@@ -14,6 +14,7 @@
 #include "core/text_file.h"
 #include "core/url.h"
 #include "service/learning/judgment_transfer.h"
+#include "service/search/reasons.h"
 #include "service/search/search_pipeline.h"
 #include "service/search/search_request.h"
 
@@ -116,8 +117,6 @@ namespace {
 
 using fetchers::FetchedList;
 
-constexpr std::size_t kMostFailures = 10;
-
 /// One base query's recorded lists: for each feature the keys in order, and the URL of each key.
 struct RecordedQuery {
   std::string id;
@@ -173,14 +172,6 @@ Result<std::map<std::string, RecordedQuery>> read_journal(const std::string& pat
   return out;
 }
 
-void note_failure(const FetchedList& list, RecordReport& report) {
-  const std::string what =
-      list.has_failed() ? fmt::format("{}: {}: {}", list.query.engine, name_of(list.failure), list.message)
-                        : fmt::format("{}: {}", list.query.engine, list.message);
-  auto& known = report.failures;
-  if (known.size() < kMostFailures && std::ranges::find(known, what) == known.end()) known.push_back(what);
-}
-
 RecordedQuery recorded_lists(const std::string& id, const std::vector<FetchedList>& lists,
                              RecordReport& report) {
   RecordedQuery recorded;
@@ -191,7 +182,7 @@ RecordedQuery recorded_lists(const std::string& id, const std::vector<FetchedLis
     if (list.has_failed() || list.lacks_pages) {
       recorded.is_complete = false;
       ++report.failed_lists;
-      note_failure(list, report);
+      note_failure(list, report.failures);
     }
     if (list.has_failed()) continue;
     for (const Hit& hit : list.list.hits) {

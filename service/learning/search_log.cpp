@@ -69,16 +69,16 @@ StoredSearch stored_search(const SearchAnswer& answer, std::span<const std::size
   DocumentNumbers numbers(search);
   for (const std::size_t at : shown) {  // first, so that the limit of documents never cuts what was shown
     require(at < answer.results.size(), "only results of the answer were shown");
-    numbers.of(answer.results[at].key);
+    numbers.of(answer.results[at].hit.key);
   }
-  for (const FusedResult& result : answer.results) numbers.of(result.key);
+  for (const FusedResult& result : answer.results) numbers.of(result.hit.key);
   const std::size_t results = search.documents.size();
   search.lists = lists_of(answer, numbers);
   search.set_aside.resize(search.documents.size() - results);
   std::iota(search.set_aside.begin(), search.set_aside.end(), static_cast<std::uint32_t>(results));
   for (const std::size_t at : shown)
     search.shown.push_back(
-        {numbers.of(answer.results[at].key), answer.teams.empty() ? Team::none : answer.teams[at]});
+        {numbers.of(answer.results[at].hit.key), answer.teams.empty() ? Team::none : answer.teams[at]});
   hide_words(search, identity);
   fit_to_limits(search);
   search.id = content_id(identity.secret, search);

@@ -109,12 +109,6 @@ void add_models(const std::vector<JudgeReport>& models, View& page) {
 
 }  // namespace
 
-std::string words_of(const BaseQuery& query) {
-  std::string words;
-  for (const auto& [name, value] : query.slots) words += (words.empty() ? "" : " · ") + value;
-  return words;
-}
-
 std::string judging_page(const Exchange& exchange, const LoadedDomain& domain,
                          const JudgingPageState& state) {
   const std::string& name = domain.domain.name;

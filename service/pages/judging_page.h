@@ -27,9 +27,6 @@ struct JudgingPageState : FormState {
   PictureLinks pictures = {};          ///< for the pictures of results
 };
 
-/// The base query in words: the values of its slots.
-std::string words_of(const BaseQuery& query);
-
 std::string judging_page(const Exchange& exchange, const LoadedDomain& domain, const JudgingPageState& state);
 
 }  // namespace metafuse::service

@@ -60,20 +60,21 @@ int show_preview(Gate& gate, const Clock& clock, const Exchange& exchange, const
   SearchRequest request;
   request.text = state.query;
   request.slots = state.slots;
-  auto preview = preview_templates(*exchange.snapshot, *edited, request);
-  if (preview && is_live) {
+  auto expansions = preview_expansions(*exchange.snapshot, *edited, request);
+  if (!expansions) {
+    state.notice = expansions.error().text;
+    return 422;
+  }
+  TemplatePreview preview{std::move(*expansions), std::nullopt};
+  if (is_live) {
     auto answer = search_live(gate, exchange, *edited, request, clock);
     if (!answer) {
       state.notice = answer.error().text;
       return answer.error().status;
     }
-    preview->answer = std::move(*answer);
+    preview.answer = std::move(*answer);
   }
-  if (!preview) {
-    state.notice = preview.error().text;
-    return 422;
-  }
-  state.preview = std::move(*preview);
+  state.preview = std::move(preview);
   return 200;
 }
 

@@ -120,7 +120,6 @@ class SeenResults {
 };
 
 FoldedHit folded_hit(FusedResult& result) {
-  result.hit.key = std::move(result.key);
   return {std::move(result.hit), result.window};
 }
 
@@ -186,7 +185,6 @@ FusedResult risen_result(FoldedHit hit, const FusedResult& above) {
   FusedResult out;
   out.window = hit.window;
   out.hit = std::move(hit);
-  out.key = out.hit.key;
   out.document = FusedResult::kNoDocument;
   out.score = above.score;
   out.relative_score = above.relative_score;
@@ -200,7 +198,6 @@ void choose_head(FusedResult& result, const HitTest& is_hidden, const HitTest& i
   if (alike.empty() && result.same_site.empty()) return;
   std::erase_if(alike, is_hidden);
   std::erase_if(result.same_site, is_hidden);
-  result.hit.key = result.key;
   const bool is_gone = is_hidden(result.hit);
   if (alike.empty() || (!is_gone && is_wanted(result.hit))) return;
   const auto later =
@@ -210,7 +207,6 @@ void choose_head(FusedResult& result, const HitTest& is_hidden, const HitTest& i
   if (head != later) {
     std::swap(result.hit, static_cast<Hit&>(*head));
     if (is_gone) alike.erase(head);
-    result.key = result.hit.key;
     return;
   }
   if (!is_gone) head = std::find_if(later, alike.end(), is_wanted);

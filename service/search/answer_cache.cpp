@@ -35,8 +35,8 @@ std::size_t memory_of(const Hit& hit) {
 }
 
 std::size_t memory_of(const FusedResult& result) {
-  std::size_t bytes = sizeof(FusedResult) + memory_of(result.hit) + result.key.size() +
-                      result.placements.size() * sizeof(Placement);
+  std::size_t bytes =
+      sizeof(FusedResult) + memory_of(result.hit) + result.placements.size() * sizeof(Placement);
   for (const auto* folded : {&result.alike, &result.same_site})
     for (const FoldedHit& hit : *folded) bytes += sizeof(FoldedHit) - sizeof(Hit) + memory_of(hit);
   return bytes;
@@ -310,7 +310,7 @@ std::string answer_text(const SearchAnswer& answer) {
 }
 
 Result<SearchAnswer> read_answer_text(std::string_view text, const LoadedDomain& domain,
-                                      const SearchRequest& request) {
+                                      const SearchRequest& request, int windows) {
   TRY(const auto json, parse_json(text, "cached answer"));
   const JsonMembers members(json);
   const auto* version = members.integer("version");
@@ -325,7 +325,7 @@ Result<SearchAnswer> read_answer_text(std::string_view text, const LoadedDomain&
   answer.query = std::string(*query);
   answer.slots = request.slots;
   set_typed(domain, request, answer);
-  answer.windows = request.windows;
+  answer.windows = windows;
   std::vector<fetchers::FetchedList> read;
   for (const Json& entry : *lists) {
     TRY(auto list, read_list(entry, domain.domain.depth));
@@ -356,10 +356,10 @@ SharedAnswers::SharedAnswers(RedisAddress address, Duration lifetime, const Cloc
     : redis_(std::move(address), clock), lifetime_(lifetime) {}
 
 std::optional<SearchAnswer> SharedAnswers::find(const std::string& key, const LoadedDomain& domain,
-                                                const SearchRequest& request) {
+                                                const SearchRequest& request, int windows) {
   const auto text = redis_.get(key);
   if (!text) return std::nullopt;
-  auto answer = read_answer_text(*text, domain, request);
+  auto answer = read_answer_text(*text, domain, request, windows);
   if (answer.has_error()) return std::nullopt;
   return std::move(*answer);
 }
@@ -398,7 +398,6 @@ std::string shared_key(const LoadedDomain& domain, const SearchRequest& request)
   append_part(key, std::to_string(request.depth) + ' ' + std::to_string(request.safe_search));
   append_part(key, request.language);
   append_part(key, request.time_range);
-  if (request.windows > 1) append_part(key, "windows " + std::to_string(request.windows));
   // Servers that ask each other must not wait for the search that asked them.
   if (request.hops > 0) append_part(key, "hops " + std::to_string(request.hops));
   for (const auto& [name, value] : request.forwarded) {  // these answers belong to this client only

@@ -106,10 +106,10 @@ std::string answer_text(const SearchAnswer& answer);
 
 /// Reads what answer_text() wrote and fuses it.
 ///
-/// in:     request - the one that was cached
+/// in:     request - the one that was cached; windows - of the answer
 /// errors: bad_data for any other text, which a cache treats as a miss
 Result<SearchAnswer> read_answer_text(std::string_view text, const LoadedDomain& domain,
-                                      const SearchRequest& request);
+                                      const SearchRequest& request, int windows);
 
 /// Answers that several processes share through Redis, behind each process's own cache. While Redis is
 /// unreachable, a search is delayed by some milliseconds at most once per second, and none fails because
@@ -118,9 +118,9 @@ class SharedAnswers {
  public:
   SharedAnswers(RedisAddress address, Duration lifetime, const Clock& clock);
 
-  /// in: key - shared_key() and what else changes the lists; the same in every process
+  /// in: key - shared_key() and what else changes the lists; the same in every process; windows - it has
   std::optional<SearchAnswer> find(const std::string& key, const LoadedDomain& domain,
-                                   const SearchRequest& request);
+                                   const SearchRequest& request, int windows);
   /// Keeps an answer, if no list failed and its text has at most 4 MiB.
   void keep(const std::string& key, const SearchAnswer& answer);
 

@@ -84,7 +84,7 @@ Result<SearchAnswer> AnswerSource::uncached(const SearchPlan& plan, int windows,
                                             const PartialAnswer& on_partial) {
   if (shared_ == nullptr) return from_engines(plan, windows, on_partial);
   const std::string key = plan.shared_key(windows);
-  if (auto answer = shared_->find(key, plan.prepared.domain, plan.at_window(windows))) {
+  if (auto answer = shared_->find(key, plan.prepared.domain, plan.prepared.request, windows)) {
     telemetry_.metrics.cache("shared");
     return std::move(*answer);
   }

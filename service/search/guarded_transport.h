@@ -44,17 +44,15 @@ std::vector<fetchers::HttpAnswer> answers_to(fetchers::Transport& transport,
 
 /// Adds to a count of what is under way for as long as it lives. `before` is the count without it.
 struct UnderWay {
-  explicit UnderWay(std::atomic<std::size_t>& all, std::size_t mine = 1)
-      : before(all.fetch_add(mine)), all_(all), mine_(mine) {}
+  explicit UnderWay(std::atomic<std::size_t>& all) : before(all.fetch_add(1)), all_(all) {}
   UnderWay(const UnderWay&) = delete;
   UnderWay& operator=(const UnderWay&) = delete;
-  ~UnderWay() { all_ -= mine_; }
+  ~UnderWay() { --all_; }
 
   const std::size_t before;
 
  private:
   std::atomic<std::size_t>& all_;
-  const std::size_t mine_;
 };
 
 }  // namespace metafuse::service

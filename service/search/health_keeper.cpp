@@ -49,7 +49,7 @@ void HealthKeeper::open() {
     const auto read = text ? options_.book.read(*text, file_) : Result<void>(text.error());
     if (!read) options_.on_event("engine health not read", {{"reason", read.error().text}});
   }
-  watch(*snapshot);
+  options_.book.watch(snapshot->engines.watched);
 }
 
 void HealthKeeper::start() {
@@ -76,10 +76,6 @@ void HealthKeeper::stop() {
   wakes_.notify_all();
   if (thread_.joinable()) thread_.join();
   save(options_.unix_time());
-}
-
-void HealthKeeper::watch(const Snapshot& snapshot) {
-  options_.book.watch(snapshot.engines.watched);
 }
 
 void HealthKeeper::tick(UnixTime now) {

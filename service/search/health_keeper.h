@@ -47,8 +47,6 @@ class HealthKeeper {
   void start();
   /// Ends the thread, and saves what is known.
   void stop();
-  /// Watches the engines of a new snapshot.
-  void watch(const Snapshot& snapshot);
 
   /// Does what is due at a time. The thread calls it.
   void tick(UnixTime now);

@@ -188,7 +188,7 @@ FusedResult result_of(std::size_t document, const fusion::QueryInstances& instan
                       const std::vector<FetchedList>& lists, const std::vector<WindowRanks>& window_ranks) {
   FusedResult out;
   out.document = document;
-  out.key = std::string(instances.documents[document]);
+  out.hit.key = std::string(instances.documents[document]);
   const auto ranks = instances.ranks_of(document);
   out.placements.reserve(static_cast<std::size_t>(
       std::count_if(ranks.begin(), ranks.end(), [](std::uint32_t rank) { return rank > 0; })));

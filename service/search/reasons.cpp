@@ -48,12 +48,6 @@ std::vector<std::string_view> engines_of(const SearchAnswer& answer, const Fused
   return out;
 }
 
-std::span<const FusedResult> window_of(const SearchAnswer& answer, std::size_t first, int limit) {
-  const std::span<const FusedResult> all(answer.results);
-  if (first >= all.size()) return {};
-  return all.subspan(first, std::min(static_cast<std::size_t>(limit), all.size() - first));
-}
-
 std::string failed_engines(const SearchAnswer& answer) {
   std::string out;
   std::set<std::string_view> named;
@@ -72,6 +66,17 @@ std::string failure_text(const fetchers::FetchedList& list, bool is_detailed) {
   const bool is_ours = list.failure == fetchers::Failure::broken;  // a message without hosts and paths
   if ((is_detailed || is_ours) && !list.message.empty()) out += ": " + list.message;
   return out;
+}
+
+void note_once(std::string what, std::vector<std::string>& known) {
+  constexpr std::size_t kMostNoted = 10;
+  if (known.size() < kMostNoted && std::ranges::find(known, what) == known.end())
+    known.push_back(std::move(what));
+}
+
+void note_failure(const fetchers::FetchedList& list, std::vector<std::string>& known) {
+  const std::string kind = list.has_failed() ? std::string(fetchers::name_of(list.failure)) + ": " : "";
+  note_once(list.query.engine + ": " + kind + list.message, known);
 }
 
 std::string weight_text(const Reason& reason) {

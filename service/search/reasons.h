@@ -28,9 +28,6 @@ std::vector<Reason> reasons_of(const LoadedDomain& domain, const SearchAnswer& a
 /// the answer.
 std::vector<std::string_view> engines_of(const SearchAnswer& answer, const FusedResult& result);
 
-/// The results [first, first + limit) of an answer.
-std::span<const FusedResult> window_of(const SearchAnswer& answer, std::size_t first, int limit);
-
 /// Names of the engines whose lists are missing, each once: "e1, e2".
 std::string failed_engines(const SearchAnswer& answer);
 
@@ -41,6 +38,11 @@ const std::string& failed_name(const fetchers::FetchedList& list);
 ///
 /// in: is_detailed - adds the engine's own words, which may name hosts and paths: for administrators only
 std::string failure_text(const fetchers::FetchedList& list, bool is_detailed = false);
+
+/// Notes a failure for people, each once, and at most ten.
+void note_once(std::string what, std::vector<std::string>& known);
+/// Notes what a list lacks, with the engine's own words.
+void note_failure(const fetchers::FetchedList& list, std::vector<std::string>& known);
 
 /// A weight for people; a dash if there is none.
 std::string weight_text(const Reason& reason);

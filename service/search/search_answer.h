@@ -41,8 +41,7 @@ struct FusedResult {
   /// The document of a result that was added and that no list holds.
   static constexpr std::size_t kNoDocument = std::numeric_limits<std::size_t>::max();
 
-  std::string key;  ///< canonical URL key
-  Hit hit;          ///< as the best-ranked list delivered it
+  Hit hit;  ///< as the best-ranked list delivered it, with what it lacks taken from the others
   std::vector<Placement> placements;
   double score = 0;           ///< by the ranker
   double relative_score = 0;  ///< within [0, 1], 1 for the best; never rises from one result to the next

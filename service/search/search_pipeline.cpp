@@ -73,11 +73,8 @@ void add_new(std::vector<ExpandedQuery> expanded, std::vector<ExpandedQuery>& ou
 }
 
 void keep_named(const SearchRequest& request, std::vector<ExpandedQuery>& queries) {
-  const auto is_among = [](const std::vector<std::string>& names, const std::string& name) {
-    return names.empty() || std::find(names.begin(), names.end(), name) != names.end();
-  };
   std::erase_if(queries, [&](const ExpandedQuery& query) {
-    return !is_among(request.engines, query.engine) || !is_among(request.lists, query.feature_name());
+    return !request.wants(query.engine, query.feature_name());
   });
 }
 

@@ -69,12 +69,6 @@ std::string SearchPlan::shared_key(int windows) const {
   return windows <= 1 ? digest : digest + ":windows:" + std::to_string(windows);
 }
 
-SearchRequest SearchPlan::at_window(int windows) const {
-  SearchRequest out = prepared.request;
-  out.windows = windows;
-  return out;
-}
-
 std::string SearchPlan::cache_key(int windows) const {
   return std::to_string(exchange.snapshot->generation) + ' ' + shared_key(windows);
 }

@@ -19,7 +19,6 @@ struct SearchPlan {
   std::string digest;
   TimePoint began, expanded;
 
-  SearchRequest at_window(int windows) const;
   /// The name of an answer with so many windows: in the cache that processes share, and in this process's.
   std::string shared_key(int windows) const;
   std::string cache_key(int windows) const;

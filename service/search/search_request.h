@@ -31,7 +31,6 @@ struct SearchRequest {
   int depth = 0;                            ///< results per list, 0 for the domain's depth
   int page = 1;
   std::size_t results = 0;  ///< how far down the answer the reader looks; 0: no further than the lists
-  int windows = 1;          ///< how many windows of the domain's depth to ask for; see list_fusion.h
   std::string language;
   std::string time_range;
   int safe_search = 0;
@@ -47,6 +46,15 @@ struct SearchRequest {
   void set_page(int number, int limit) {
     page = number;
     results = static_cast<std::size_t>(number) * static_cast<std::size_t>(limit);
+  }
+  /// Whether a list is among those that the request names, if it names any.
+  ///
+  /// in: engine - empty for a list that is made here
+  bool wants(const std::string& engine, const std::string& list) const {
+    const auto names = [](const std::vector<std::string>& named, const std::string& name) {
+      return named.empty() || std::find(named.begin(), named.end(), name) != named.end();
+    };
+    return (engine.empty() || names(engines, engine)) && names(lists, list);
   }
   /// Whether a variant skips the syntax filter, which needs a key with the role raw.
   bool has_raw() const {

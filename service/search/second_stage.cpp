@@ -16,13 +16,8 @@ namespace {
 using fetchers::FetchedList;
 using templates::RerankList;
 
-/// Whether the request, which may name engines or lists, wants this one.
 bool is_wanted_list(const RerankList& list, const SearchRequest& request) {
-  const auto has = [](const std::vector<std::string>& names, const std::string& name) {
-    return names.empty() || std::find(names.begin(), names.end(), name) != names.end();
-  };
-  return (list.engine.empty() || has(request.engines, list.engine)) &&
-         has(request.lists, list.feature_name());
+  return request.wants(list.engine, list.feature_name());
 }
 
 std::size_t count_of_first(const SearchAnswer& answer, int top) {
@@ -41,7 +36,6 @@ FetchedList list_like_top(const RerankList& list, const SearchAnswer& answer) {
   for (const std::size_t at : order) {
     if (likeness[at] <= 0) break;
     out.list.hits.push_back(first[at].hit);
-    out.list.hits.back().key = first[at].key;
   }
   return out;
 }
@@ -49,10 +43,8 @@ FetchedList list_like_top(const RerankList& list, const SearchAnswer& answer) {
 fetchers::FetchOptions rerank_options(const PreparedSearch& search, const Clock& clock,
                                       const SearchAnswer& answer, int top) {
   auto documents = std::make_shared<std::vector<Hit>>();
-  for (const FusedResult& result : std::span(answer.results).first(count_of_first(answer, top))) {
+  for (const FusedResult& result : std::span(answer.results).first(count_of_first(answer, top)))
     documents->push_back(result.hit);
-    documents->back().key = result.key;
-  }
   return {.depth = top,
           .deadline = Deadline(clock, search.end - clock.now()),
           .language = search.request.language,

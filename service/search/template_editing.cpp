@@ -83,11 +83,9 @@ Result<LoadedDomain> previewed_domain(const Snapshot& snapshot, const LoadedDoma
   return edited_domain(snapshot, current, text, limits);
 }
 
-Result<TemplatePreview> preview_templates(const Snapshot& snapshot, const LoadedDomain& edited,
-                                          const SearchRequest& request) {
-  TemplatePreview preview;
-  TRY(preview.expansions, expand_request(snapshot, edited, request, kPreviewExpansion));
-  return preview;
+Result<std::vector<ExpandedQuery>> preview_expansions(const Snapshot& snapshot, const LoadedDomain& edited,
+                                                      const SearchRequest& request) {
+  return expand_request(snapshot, edited, request, kPreviewExpansion);
 }
 
 std::vector<LineMessage> line_messages(const Error& error) {

@@ -40,11 +40,11 @@ struct TemplatePreview {
   std::optional<SearchAnswer> answer;  ///< live lists and their fused result, if they were requested
 };
 
-/// A preview without live lists.
+/// The expanded queries of a preview.
 ///
 /// errors: those of expand_request; usage for more than 64 queries, or one of more than 4 KB
-Result<TemplatePreview> preview_templates(const Snapshot& snapshot, const LoadedDomain& edited,
-                                          const SearchRequest& request);
+Result<std::vector<ExpandedQuery>> preview_expansions(const Snapshot& snapshot, const LoadedDomain& edited,
+                                                      const SearchRequest& request);
 
 /// One line of an error that has several: its place in the file and its text.
 struct LineMessage {

@@ -292,6 +292,12 @@ std::string slots_text(const BaseQuery& slots) {
   return to_text(slots_json(slots));
 }
 
+std::string words_of(const BaseQuery& slots) {
+  std::string words;
+  for (const auto& [name, value] : slots.slots) words += (words.empty() ? "" : " · ") + value;
+  return words;
+}
+
 Result<BaseQuery> read_slots_text(std::string_view text) {
   const auto json = parse_json(text, "stored slots");
   if (!json) return damaged_row(json.error().text);

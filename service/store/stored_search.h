@@ -176,6 +176,8 @@ class DocumentNumbers {
 /// {"SLOT":"value",...}
 JsonObject slots_json(const BaseQuery& slots);
 std::string slots_text(const BaseQuery& slots);
+/// The values of slots for people: "rivers · Europe".
+std::string words_of(const BaseQuery& slots);
 Result<BaseQuery> read_slots_text(std::string_view text);
 
 }  // namespace metafuse::service

@@ -26,7 +26,7 @@ std::string mistake(std::string_view text) {
 FusedResult result_at(const std::string& host) {
   FusedResult result;
   result.hit.url = "http://" + host + "/";
-  result.key = *canonical_url_key(result.hit.url, default_tracking_parameters());
+  result.hit.key = *canonical_url_key(result.hit.url, default_tracking_parameters());
   return result;
 }
 
@@ -50,7 +50,7 @@ TEST_CASE("A curation is read and written again", "[service][curation]") {
     "synonyms":[["Car","automobile"]]})";
   const auto curation = parsed(text);
   if (!curation) FAIL(curation.error().text);
-  CHECK(curation->queries[0].hidden[0].key == result_at("b.example").key);
+  CHECK(curation->queries[0].hidden[0].key == result_at("b.example").hit.key);
   CHECK(curation->synonyms == Synonyms{{"car", "automobile"}});
   CHECK(parsed(curation_text(*curation)).value() == *curation);
   CHECK(parsed(kNoCuration).value() == Curation());
@@ -158,17 +158,19 @@ TEST_CASE("Pins and grades order the results of their query and hidden ones come
           "[service][curation]") {
   const SearchAnswer answer = answer_of({"a", "b", "c", "d", "e", "f"});
   QueryDecisions decisions;
-  decisions.grades = {
-      {result_at("a").key, 0}, {result_at("d").key, 4}, {result_at("e").key, 1}, {result_at("f").key, 2}};
+  decisions.grades = {{result_at("a").hit.key, 0},
+                      {result_at("d").hit.key, 4},
+                      {result_at("e").hit.key, 1},
+                      {result_at("f").hit.key, 2}};
   const StoreIdentity identity{"secret", false, ""};
   // 4 and 2 are at least half of the best grade; 1 stays in its place and 0 goes to the end.
   const SearchAnswer judged = decided_answer(answer, decisions, identity);
   CHECK(order_of(judged) == "dfbcea");
   CHECK(judged.results.front().grade == 4);
   CHECK_FALSE(judged.results[2].grade.has_value());
-  decisions.curated.pinned = {{"http://c/", "", "", result_at("c").key}};
-  decisions.curated.hidden = {{"http://b/", "", "", result_at("b").key}};
-  decisions.curated.added = {{"http://x/", "X", "text", result_at("x").key}};
+  decisions.curated.pinned = {{"http://c/", "", "", result_at("c").hit.key}};
+  decisions.curated.hidden = {{"http://b/", "", "", result_at("b").hit.key}};
+  decisions.curated.added = {{"http://x/", "X", "text", result_at("x").hit.key}};
   const SearchAnswer curated = decided_answer(answer, decisions, identity);
   CHECK(order_of(curated) == "cxdfeab");
   CHECK(curated.hidden == 1);
@@ -185,9 +187,9 @@ TEST_CASE("Decided results keep falling scores and only undecided ones keep thei
   answer.results[2].relative_score = 0.25;
   answer.teams = {Team::champion, Team::challenger, Team::champion};
   QueryDecisions decisions;
-  decisions.curated.pinned = {{"http://c/", "", "", result_at("c").key}};
-  decisions.curated.added = {{"http://b/", "B", "text", result_at("b").key},
-                             {"http://x/", "X", "text", result_at("x").key}};
+  decisions.curated.pinned = {{"http://c/", "", "", result_at("c").hit.key}};
+  decisions.curated.added = {{"http://b/", "B", "text", result_at("b").hit.key},
+                             {"http://x/", "X", "text", result_at("x").hit.key}};
   const SearchAnswer decided = decided_answer(answer, decisions, {"secret", false, ""});
   CHECK(order_of(decided) == "cbxa");  // b was found, so that it is not added a second time
   CHECK(decided.results[1].hit.title.empty());
@@ -200,16 +202,16 @@ TEST_CASE("Decided results keep falling scores and only undecided ones keep thei
 
 TEST_CASE("Grades are found by the stored name of a document", "[service][curation]") {
   const SearchAnswer answer = answer_of({"a", "b", "c"});
-  const std::string key = result_at("c").key;
+  const std::string key = result_at("c").hit.key;
   QueryDecisions decisions;
   decisions.grades = {{hashed_document("secret", key), 1}};
   CHECK(order_of(decided_answer(answer, decisions, {"secret", true, ""})) == "cab");
   CHECK(order_of(decided_answer(answer, decisions, {"secret", false, ""})) == "abc");
   decisions.grades = {{key, 1}};
   CHECK(order_of(decided_answer(answer, decisions, {"secret", false, ""})) == "cab");
-  decisions.grades = {{key, 1}, {result_at("a").key, 3}, {result_at("b").key, 2}};
+  decisions.grades = {{key, 1}, {result_at("a").hit.key, 3}, {result_at("b").hit.key, 2}};
   CHECK(order_of(decided_answer(answer, decisions, {"secret", false, ""})) == "abc");  // 1 is below half of 3
-  decisions.grades = {{key, 2}, {result_at("b").key, 3}};
+  decisions.grades = {{key, 2}, {result_at("b").hit.key, 3}};
   CHECK(order_of(decided_answer(answer, decisions, {"secret", false, ""})) == "bca");
 }
 
@@ -217,7 +219,7 @@ namespace {
 
 Hit folded(const std::string& host) {
   Hit hit = result_at(host).hit;
-  hit.key = result_at(host).key;
+  hit.key = result_at(host).hit.key;
   return hit;
 }
 
@@ -234,7 +236,7 @@ TEST_CASE("What an operator decided counts for results that are folded below oth
   answer.results[1].alike = {folded("x"), folded("y")};
   answer.results[1].same_site = {folded("u"), folded("v")};
   const auto entry = [](const std::string& host) {
-    return CuratedResult{"http://" + host + "/", "", "", result_at(host).key};
+    return CuratedResult{"http://" + host + "/", "", "", result_at(host).hit.key};
   };
   const auto decide = [&](const CuratedQuery& curated) {
     QueryDecisions decisions;
@@ -248,7 +250,7 @@ TEST_CASE("What an operator decided counts for results that are folded below oth
 
   const SearchAnswer pinned = decide({"q", {entry("y")}, {}, {}});
   CHECK(order_of(pinned) == "yac");
-  CHECK(pinned.results[0].key == result_at("y").key);
+  CHECK(pinned.results[0].hit.key == result_at("y").hit.key);
   CHECK(pinned.results[0].decided == Decided::pinned);
   CHECK(order_of(pinned.results[0].alike) == "xb");
 
@@ -259,7 +261,7 @@ TEST_CASE("What an operator decided counts for results that are folded below oth
   const SearchAnswer twin = decide({"q", {}, {}, {entry("b")}});
   CHECK(order_of(twin) == "axc");
   CHECK(twin.hidden == 0);
-  CHECK(twin.results[1].key == result_at("x").key);
+  CHECK(twin.results[1].hit.key == result_at("x").hit.key);
   CHECK(order_of(twin.results[1].alike) == "y");
 
   const SearchAnswer last = decide({"q", {}, {}, {entry("b"), entry("x"), entry("y")}});
@@ -277,18 +279,18 @@ TEST_CASE("Decisions count within each window, and what is added stays in the fi
   for (std::size_t i = 3; i < answer.results.size(); ++i) answer.results[i].window = 1;
   answer.results[1].alike = {FoldedHit(folded("x"), 1), FoldedHit(folded("y"), 1)};
   QueryDecisions decisions;
-  decisions.grades = {{result_at("a").key, 0}, {result_at("e").key, 2}, {result_at("c").key, 2}};
-  decisions.curated.pinned = {{"http://f/", "", "", result_at("f").key}};
-  decisions.curated.added = {{"http://g/", "G", "", result_at("g").key}};
+  decisions.grades = {{result_at("a").hit.key, 0}, {result_at("e").hit.key, 2}, {result_at("c").hit.key, 2}};
+  decisions.curated.pinned = {{"http://f/", "", "", result_at("f").hit.key}};
+  decisions.curated.added = {{"http://g/", "G", "", result_at("g").hit.key}};
   const StoreIdentity identity{"secret", false, ""};
   CHECK(order_of(decided_answer(answer, decisions, identity)) == "gcbafed");
   decisions = {};
-  decisions.curated.hidden = {{"http://b/", "", "", result_at("b").key}};
+  decisions.curated.hidden = {{"http://b/", "", "", result_at("b").hit.key}};
   const SearchAnswer without = decided_answer(answer, decisions, identity);
   CHECK(order_of(without) == "acdefgxb");  // x does not come to a page that was shown without it
   CHECK(order_of(without.results[6].alike) == "y");
   decisions = {};
-  decisions.curated.pinned = {{"http://y/", "", "", result_at("y").key}};
+  decisions.curated.pinned = {{"http://y/", "", "", result_at("y").hit.key}};
   const SearchAnswer pinned = decided_answer(answer, decisions, identity);
   CHECK(order_of(pinned) == "abcydefg");
   CHECK(order_of(pinned.results[1].alike) == "x");

@@ -166,15 +166,15 @@ TEST_CASE("A challenger orders the results that the query's conditions leave, by
     fuse_lists(domain, {list}, answer);
     REQUIRE(answer.results.size() < 4);
     std::set<std::string> results;
-    for (const FusedResult& result : answer.results) results.insert(result.key);
+    for (const FusedResult& result : answer.results) results.insert(result.hit.key);
     std::set<std::string> firsts;
     for (std::uint64_t seed = 1; seed <= 20; ++seed) {
       const SearchAnswer mixed = interleaved_answer(domain, answer, seed);
       std::set<std::string> seen;
-      for (const FusedResult& result : mixed.results) seen.insert(result.key);
+      for (const FusedResult& result : mixed.results) seen.insert(result.hit.key);
       CHECK(seen == results);
       CHECK(mixed.teams.size() == results.size());
-      firsts.insert(mixed.results.front().key);
+      firsts.insert(mixed.results.front().hit.key);
     }
     // the challenger puts the two that the list ranks first below the others
     CHECK(firsts.size() == (typed == "tests -significance" ? 1 : 2));

@@ -25,11 +25,7 @@ SearchAnswer answer_of(const std::vector<Hit>& hits) {
   SearchAnswer answer;
   answer.lists.emplace_back();
   answer.lists.back().query.engine = "web";
-  for (const Hit& hit : hits) {
-    answer.results.emplace_back();
-    answer.results.back().key = hit.key;
-    answer.results.back().hit = hit;
-  }
+  for (const Hit& hit : hits) answer.results.emplace_back().hit = hit;
   return answer;
 }
 

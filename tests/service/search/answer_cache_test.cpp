@@ -236,13 +236,11 @@ TEST_CASE("An answer is the same after it was written to and read from the share
           "[service][cache]") {
   const SearchAnswer answer = answer_with(7, "red \"shoes\"");
   SearchRequest request;
-  const auto back = read_answer_text(answer_text(answer), shoe_domain(), request);
+  const auto back = read_answer_text(answer_text(answer), shoe_domain(), request, 1);
   REQUIRE(back.has_value());
   CHECK(back->query == answer.query);
   CHECK(back->windows == 1);
-  SearchRequest of_three = request;
-  of_three.windows = 3;
-  CHECK(read_answer_text(answer_text(answer), shoe_domain(), of_three)->windows == 3);
+  CHECK(read_answer_text(answer_text(answer), shoe_domain(), request, 3)->windows == 3);
   CHECK(back->domain == "shoes");
   CHECK(back->suggestions == answer.suggestions);
   REQUIRE(back->results.size() == answer.results.size());
@@ -254,25 +252,23 @@ TEST_CASE("An answer is the same after it was written to and read from the share
   fetchers::FetchedList kept = answer.lists[0];
   kept.list.hits[0].url = kept.list.hits[0].key = "http://example.org/?utm_source=x";
   fuse_lists(shoe_domain(), {kept}, with_parameter);
-  CHECK(read_answer_text(answer_text(with_parameter), shoe_domain(), request)->results[0].hit.url ==
+  CHECK(read_answer_text(answer_text(with_parameter), shoe_domain(), request, 1)->results[0].hit.url ==
         kept.list.hits[0].url);
   fetchers::FetchedList short_list = answer.lists[0];
   short_list.in_window = {3, 4};  // of ten
   SearchAnswer of_two;
   of_two.windows = 2;
   fuse_lists(shoe_domain(), {short_list}, of_two);
-  SearchRequest second = request;
-  second.windows = 2;
-  const auto windows = read_answer_text(answer_text(of_two), shoe_domain(), second);
+  const auto windows = read_answer_text(answer_text(of_two), shoe_domain(), request, 2);
   REQUIRE(windows.has_value());
   CHECK(windows->lists[0].in_window == short_list.in_window);
   CHECK(windows->results[3].placements[0].rank == 11);
   CHECK(windows->results[3].window == 1);
   of_two.lists = answer_with(12).lists;
   of_two.lists[0].in_window = {11, 1};  // more than a window has
-  CHECK_FALSE(read_answer_text(answer_text(of_two), shoe_domain(), second).has_value());
+  CHECK_FALSE(read_answer_text(answer_text(of_two), shoe_domain(), request, 2).has_value());
   const auto is_read = [&](const std::string& text) {
-    const auto read = read_answer_text(text, shoe_domain(), request);
+    const auto read = read_answer_text(text, shoe_domain(), request, 1);
     if (!read) CHECK(read.error().code == Code::bad_data);
     return read.has_value();
   };
@@ -382,16 +378,16 @@ TEST_CASE("Processes share answers and counters through Redis", "[service][redis
   SharedAnswers second({"127.0.0.1", server->port(), 3, ""}, seconds(100), clock);
   const SearchAnswer answer = answer_with(5);
   const std::string key = shared_key(shoe_domain(), {});
-  CHECK_FALSE(second.find(key, shoe_domain(), {}).has_value());
+  CHECK_FALSE(second.find(key, shoe_domain(), {}, 1).has_value());
   first.keep(key, answer);
-  const auto found = second.find(key, shoe_domain(), {});
+  const auto found = second.find(key, shoe_domain(), {}, 1);
   REQUIRE(found.has_value());
   CHECK(found->results.size() == answer.results.size());
   CHECK(*first.redis().add("n", 5, seconds(100)) == 5);
   CHECK(*second.redis().add("n", 2, seconds(100)) == 7);
   // A value that another program wrote there is not an answer, and not counted as a failure.
   CHECK(first.redis().set(key, "garbage", seconds(100)));
-  CHECK_FALSE(second.find(key, shoe_domain(), {}).has_value());
+  CHECK_FALSE(second.find(key, shoe_domain(), {}, 1).has_value());
   const std::string bytes("\0\xff\r\n", 4);
   CHECK(first.redis().set("bytes", bytes, seconds(100)));
   CHECK(*second.redis().get("bytes") == bytes);

@@ -103,7 +103,7 @@ TEST_CASE("The place without a list is the one that fusing the other lists gives
         std::vector<std::size_t> expected(answer.results.size(), 0);
         for (std::size_t i = 0; i < expected.size(); ++i)
           for (std::size_t j = 0; j < fused.results.size(); ++j)
-            if (fused.results[j].key == answer.results[i].key) expected[i] = j + 1;
+            if (fused.results[j].hit.key == answer.results[i].hit.key) expected[i] = j + 1;
         CHECK(joined.places_without(left_out) == expected);
       }
     }

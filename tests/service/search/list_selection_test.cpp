@@ -263,7 +263,7 @@ TEST_CASE("Answers that processes share keep what was not asked", "[service][sea
   const SearchAnswer answer = asking.search({});
   SearchRequest request;
   request.text = "ada";
-  const auto read = read_answer_text(answer_text(answer), asking.domain, request);
+  const auto read = read_answer_text(answer_text(answer), asking.domain, request, 1);
   REQUIRE(read.has_value());
   CHECK(not_asked_text(*read) == not_asked_text(answer));
   SearchRequest of_judge = request;

@@ -15,7 +15,7 @@ namespace {
 
 FusedResult result(const std::string& key, double relevance, std::optional<int> grade = {}) {
   FusedResult out;
-  out.key = key;
+  out.hit.key = key;
   out.relevance = relevance;
   out.grade = grade;
   return out;
@@ -30,7 +30,7 @@ SearchAnswer answer_of(std::vector<FusedResult> results) {
 std::vector<std::string> shown(const SearchAnswer& answer) {
   std::vector<std::string> keys;
   for (std::size_t i = 0; i + answer.hidden < answer.results.size(); ++i)
-    keys.push_back(answer.results[i].key);
+    keys.push_back(answer.results[i].hit.key);
   return keys;
 }
 

@@ -352,14 +352,13 @@ TEST_CASE("A stored search has the ranks that were served, also of what its cond
   fuse_lists(domain, lists, answer);
   REQUIRE(answer.left_out == 1);
   answer.results.front().alike.emplace_back(answer.results.back().hit);  // as folding does
-  answer.results.front().alike.back().key = answer.results.back().key;
   answer.results.pop_back();
   const StoredSearch stored = stored_search(answer, std::vector<std::size_t>{1}, {"secret", false, "Q"}, 5);
   CHECK(stored.lists[0].ranks == std::vector<std::uint32_t>{1, 2, 4, 5});
   CHECK(stored.lists[1].ranks.empty());
   CHECK(stored.documents.size() == 5);
   CHECK(stored.set_aside == std::vector<std::uint32_t>{3, 4});
-  CHECK(stored.documents[stored.shown[0].document] == answer.results[1].key);
+  CHECK(stored.documents[stored.shown[0].document] == answer.results[1].hit.key);
   const auto& served = answer.state->ranking.instances;
   const auto instances = stored_instances(stored, rank_features(stored));
   CHECK(instances.documents == served.documents);

@@ -126,7 +126,7 @@ class RerankedSite {
 
 std::string hosts_of(const SearchAnswer& answer) {
   std::string out;
-  for (const FusedResult& result : answer.results) out += result.key.substr(0, 1);
+  for (const FusedResult& result : answer.results) out += result.hit.key.substr(0, 1);
   return out;
 }
 
@@ -186,7 +186,7 @@ TEST_CASE("A reranked answer that another process shares has the same order", "[
   const SearchAnswer answer = site.search();
   SearchRequest request;
   request.text = "ada";
-  const auto read = read_answer_text(answer_text(answer), *site.snapshot().find_domain(""), request);
+  const auto read = read_answer_text(answer_text(answer), *site.snapshot().find_domain(""), request, 1);
   REQUIRE(read.has_value());
   CHECK(hosts_of(*read) == hosts_of(answer));
   CHECK(read->second_stage == 1);

@@ -302,7 +302,7 @@ TEST_CASE("What takes the place of a blocked result comes up in its own window",
   for (const char* host : {"a", "b", "c", "d"}) {
     service::FusedResult& result = answer.results.emplace_back();
     result.hit.url = "http://" + std::string(host) + ".example/";
-    result.key = host;
+    result.hit.key = host;
     result.window = answer.results.size() > 2 ? 1 : 0;
     result.relative_score = 1.0 / static_cast<double>(answer.results.size());
   }
@@ -316,7 +316,7 @@ TEST_CASE("What takes the place of a blocked result comes up in its own window",
       service::without_blocked(std::make_shared<const service::SearchAnswer>(answer), blocked);
   std::vector<std::string> keys;
   for (const std::size_t at : service::seen_positions(*changed, blocked))
-    keys.push_back(changed->results[at].key);
+    keys.push_back(changed->results[at].hit.key);
   CHECK(keys == std::vector<std::string>{"b", "c", "d", "copy"});
   CHECK(changed->results.back().relative_score == Approx(0.25));
 }

@@ -198,7 +198,7 @@ TEST_CASE("A result of several queries meets the conditions of one of them", "[s
     service::fuse_lists(domain, {list_of({"a.example", "b.example", "c.example"})}, answer);
     CHECK(answer.left_out == 3 - answer.results.size());
     std::string hosts;
-    for (const service::FusedResult& result : answer.results) hosts += result.key + ' ';
+    for (const service::FusedResult& result : answer.results) hosts += result.hit.key + ' ';
     return hosts;
   };
   CHECK(found({"x site:a.example"}) == "a.example ");

@@ -109,7 +109,6 @@ TEST_CASE("Every part of a request and every dependency of its lists changes the
   for (const int number : {2, 3}) {
     with([&](SearchRequest& r) { r.depth = number; });
     with([&](SearchRequest& r) { r.safe_search = number; });
-    with([&](SearchRequest& r) { r.windows = number; });
     with([&](SearchRequest& r) { r.hops = number; });
   }
   with([&](SearchRequest& r) { r.asks_all = true; });
@@ -157,10 +156,10 @@ TEST_CASE("An answer from a shared cache keeps the keys of its hits", "[service]
   hit.key = "example.org/";  // made with the configuration's list of tracking parameters
   lists[0].list.hits = {hit};
   fuse_lists(domain, std::move(lists), answer);
-  const auto back = read_answer_text(answer_text(answer), domain, {});
+  const auto back = read_answer_text(answer_text(answer), domain, {}, 1);
   REQUIRE(back.has_value());
   CHECK(back->lists[0].list.hits[0].key == "example.org/");
-  CHECK(back->results[0].key == "example.org/");
+  CHECK(back->results[0].hit.key == "example.org/");
 }
 
 TEST_CASE("A transaction that fails midway leaves nothing and the next one works",
