@@ -80,7 +80,7 @@ Result<void> add_ordered(metafuse_run& run, std::string_view query, const char* 
   if (!std::is_sorted(entries.begin(), entries.end(), stands_before))
     std::stable_sort(entries.begin(), entries.end(), stands_before);
   TRY_VOID(add_list(run, query, std::move(entries)));
-  run.has_scores = run.has_scores && scores != nullptr;
+  run.has_scores = run.has_scores && (scores != nullptr || count == 0);
   return {};
 }
 

@@ -117,7 +117,7 @@ void declare_methods(fusion::OptionTable& table, fusion::MethodComparisonOptions
     table.custom(
         {names == &options.methods ? "methods" : "learners", "NAME,...", "", "names of the rows, or none"},
         [names](const std::string& text) -> Result<void> {
-          *names = text == "none" ? std::vector<std::string>() : comma_separated(text);
+          *names = text.empty() || text == "none" ? std::vector<std::string>() : comma_separated(text);
           return {};
         });
 }

@@ -237,6 +237,20 @@ TEST_CASE("A mistake gives one sentence and creates nothing", "[library]") {
   metafuse_run_free(run);
 }
 
+TEST_CASE("A query for which a run found nothing lacks no scores", "[library]") {
+  metafuse_run* run = nullptr;
+  REQUIRE(metafuse_run_new("mine", &run) == METAFUSE_OK);
+  const char* documents[] = {"a"};
+  const double scores[] = {2.0};
+  REQUIRE(metafuse_run_add(run, "q1", documents, scores, 1) == METAFUSE_OK);
+  REQUIRE(metafuse_run_add(run, "q2", nullptr, nullptr, 0) == METAFUSE_OK);
+  metafuse_run* fused = nullptr;
+  REQUIRE(metafuse_fuse_runs(&run, 1, "combsum", nullptr, nullptr, 0, &fused) == METAFUSE_OK);
+  CHECK(documents_of(fused, 0) == std::vector<std::string>{"a"});
+  metafuse_run_free(fused);
+  metafuse_run_free(run);
+}
+
 TEST_CASE("A run without a name is not written and a query is judged once", "[library]") {
   const LoadedRuns loaded;
   const char* queries[] = {"new", "q1"};

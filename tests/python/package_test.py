@@ -98,6 +98,8 @@ class Fusing(unittest.TestCase):
         model = metafuse.train(runs, {"q": {"b": 1}}, "rankboost", rounds=3)
         self.assertEqual(list(model.fuse({**runs, "words": {}}, missing="unranked")["q"]), ["b"])
         self.assertEqual([item.id for item in metafuse.fuse([{}, {"a": 1.0}])], ["a"])  # lists of one query
+        partly = {"a": {"q1": {"d1": 2.0}, "q2": {}}, "b": {"q1": {"d1": 0.3}, "q2": {"d5": 1.0}}}
+        self.assertEqual(list(metafuse.fuse(partly, "combsum", normalise="max")["q2"]), ["d5"])
 
     def test_what_is_wrong_is_said_as_the_command_line_says_it(self):
         for wrong, kind, said in (
@@ -301,6 +303,8 @@ class Evaluating(unittest.TestCase):
         self.assertIn("| a |", metafuse.compare(runs, qrels, "map", format="markdown"))
         table = metafuse.compare_methods(runs, qrels, "map", methods=["rrf", "probfuse"], learners=["rankboost"])
         self.assertEqual([row["run"] for row in table["runs"]], ["best_run", "rrf", "probfuse", "rankboost"])
+        table = metafuse.compare_methods(runs, qrels, "map", methods=["rrf"], learners=[])
+        self.assertEqual([row["run"] for row in table["runs"]], ["best_run", "rrf"])
         with self.assertRaisesRegex(metafuse.UsageError, "no fusion method"):
             metafuse.compare_methods(runs, qrels, methods=["rff"])
 

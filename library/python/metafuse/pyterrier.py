@@ -17,7 +17,7 @@ from . import Model, fuse, train
 
 class MetafuseFusion(pyterrier.Estimator):
     """Fuses the results of pipelines, by the names of their lists. ``fit`` trains a model from judged topics; before
-    that, or with a ``method``, a method without training fuses (RRF). ``model`` is a model file to begin with."""
+    that ``method`` fuses, which needs no training. ``model`` is a model file to begin with."""
 
     def __init__(self, pipelines: Mapping[str, Any], learner: str = "auto", method: str = "rrf",
                  model: Optional[str] = None, **options):
