@@ -21,11 +21,12 @@ export type SourceDocument = { url: string; title?: string; text?: string; [fiel
 
 type StreamParameters = NonNullable<paths["/v1/search/stream"]["get"]["parameters"]["query"]>;
 
-/** The parameters of GET /v1/search/stream; `query`, `page` and `safe_search` may have their names of a SearchRequest. */
+/** The parameters of GET /v1/search/stream, of which some may have their names of a SearchRequest. */
 export type StreamRequest = { [Name in keyof Omit<StreamParameters, "q" | "slots">]?: StreamParameters[Name] | null } & {
   query?: string | null;
   page?: number | null;
   safe_search?: number | null;
+  deadline_ms?: number | null;
   slots?: Record<string, string> | null;
 };
 

@@ -122,8 +122,27 @@ function* partsOf(documents) {
 const documentsOf = (domain) => `/v1/documents/${encodeURIComponent(domain)}`;
 const asRequest = (query) => (typeof query === "string" ? { query } : query);
 
-/** Members of POST /v1/search that the parameters of GET /v1/search/stream call otherwise. */
+/** Members of POST /v1/search that the parameters of GET /v1/search/stream call otherwise, and all that it has. */
 const streamNames = { query: "q", page: "pageno", safe_search: "safesearch" };
+const streamHas = new Set(
+  ("q domain pageno limit explain verbatim all_lists lists min_relevance fusion language time_range safesearch engines " +
+    "categories timeout_limit").split(" "),
+);
+
+function streamParameters({ slots, deadline_ms: deadline, ...members }) {
+  const parameters = new URLSearchParams();
+  const set = (name, value) => {
+    if (value !== undefined && value !== null) parameters.set(name, String(value));
+  };
+  for (const [name, value] of Object.entries(slots ?? {})) set(`slot.${name}`, value);
+  if (deadline) set("timeout_limit", deadline / 1_000);
+  for (const [given, value] of Object.entries(members)) {
+    const name = streamNames[given] ?? given;
+    if (!streamHas.has(name)) throw new TypeError(`a stream has no parameter ${name}; it has ${[...streamHas].join(", ")}`);
+    set(name, value);
+  }
+  return parameters;
+}
 
 /** A key as it can be sent. The message must not show it. */
 function checkedKey(key) {
@@ -188,18 +207,12 @@ export class Metafuse {
   /**
    * Searches and yields a new answer as each list arrives: {event: "partial", ...answer, arrived, wanted}, and at
    * last {event: "final", ...answer}. Throws a MetafuseError where the stream ends otherwise. The query has the
-   * parameters of GET /v1/search/stream; they may also stand among the options. `query`, `page` and `safe_search` may
-   * have the names that they have in a request to search.
+   * parameters of GET /v1/search/stream; they may also stand among the options. `query`, `page`, `safe_search` and
+   * `deadline_ms` may have the names that they have in a request to search. Throws a TypeError for other names.
    */
   async *stream(query, { signal, ...members } = {}) {
-    const { slots, ...rest } = { ...asRequest(query), ...members };
-    const parameters = new URLSearchParams();
-    const set = (name, value) => {
-      if (value !== undefined && value !== null) parameters.set(name, String(value));
-    };
-    for (const [name, value] of Object.entries(slots ?? {})) set(`slot.${name}`, value);
-    for (const [name, value] of Object.entries(rest)) set(streamNames[name] ?? name, value);
-    const patience = this.#patience(signal, 1_000 * (rest.timeout_limit ?? 0));
+    const parameters = streamParameters({ ...asRequest(query), ...members });
+    const patience = this.#patience(signal, 1_000 * Number(parameters.get("timeout_limit")));
     try {
       const response = await this.#ask(`/v1/search/stream?${parameters}`, patience);
       for await (const { event, data } of eventsOf(response.body, patience)) {

@@ -70,6 +70,12 @@ async function streamParameters() {
   const members = { domain: null, limit: null, page: 2, safe_search: 1, explain: false, lists: ["a", "b"], slots: { A: "b", C: null } };
   for await (const event of new Metafuse({ url: "http://a", fetch }).stream({ query: "x y", ...members })) assert.equal(event.event, "final");
   assert.equal(String(asked), "slot.A=b&q=x+y&pageno=2&safesearch=1&explain=false&lists=a%2Cb");
+  for await (const event of new Metafuse({ url: "http://a", fetch }).stream("x", { deadline_ms: 250 })) assert.ok(event);
+  assert.equal(String(asked), "timeout_limit=0.25&q=x");
+  await assert.rejects(new Metafuse({ url: "http://a", fetch }).stream("x", { depth: 3 }).next(), {
+    name: "TypeError",
+    message: /no parameter depth; it has q, domain/,
+  });
 }
 
 /** A server whose answers are not those of metafuse: one that never comes, one that breaks off, and a page. */
