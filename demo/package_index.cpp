@@ -15,12 +15,6 @@
 namespace metafuse::demo {
 namespace {
 
-std::string_view trimmed(std::string_view text) {
-  while (!text.empty() && (text.front() == ' ' || text.front() == '\t')) text.remove_prefix(1);
-  while (!text.empty() && (text.back() == ' ' || text.back() == '\t')) text.remove_suffix(1);
-  return text;
-}
-
 void add_once(std::vector<std::string>& list, std::string_view item) {
   if (item.empty() || std::find(list.begin(), list.end(), item) != list.end()) return;
   list.push_back(to_valid_utf8(item));
@@ -96,7 +90,7 @@ class Collector {
     is_in_tags_ = false;
     const std::size_t colon = line.find(':');
     if (colon == std::string_view::npos) return;
-    take_field(line.substr(0, colon), trimmed(line.substr(colon + 1)));
+    take_field(line.substr(0, colon), ascii_trimmed(line.substr(colon + 1)));
   }
 
   void end_stanza() {
@@ -163,7 +157,7 @@ class Collector {
     std::vector<std::string> out;
     for (std::string_view rest = field; !rest.empty();) {
       const std::size_t end = std::min(rest.find_first_of(",|"), rest.size());
-      const std::string_view one = trimmed(rest.substr(0, end));
+      const std::string_view one = ascii_trimmed(rest.substr(0, end));
       if (!one.empty()) out.emplace_back(one.substr(0, one.find_first_of(" :(")));
       rest.remove_prefix(std::min(end + 1, rest.size()));
     }
