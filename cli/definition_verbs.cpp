@@ -9,9 +9,11 @@
 #include <vector>
 
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include "cli/command_line.h"
 #include "cli/environment.h"
+#include "cli/terminal.h"
 #include "cli/verbs.h"
 #include "core/deadline.h"
 #include "core/json.h"
@@ -236,7 +238,7 @@ Result<void> try_engine(TryArguments& arguments) {
     arguments.options.saved_content_type = arguments.content_type;
   }
   TRY(const auto trial, fetchers::try_engine(*engine, arguments.query, arguments.options));
-  std::cout << trial.text;
+  std::cout << (is_terminal(STDOUT_FILENO) ? printable_lines(trial.text) : trial.text);
   if (arguments.options.is_json) std::cerr << trial.remark;
   if (trial.failure != fetchers::Failure::none)
     return fail(Code::unavailable,

@@ -15,7 +15,7 @@
 #include "cli/terminal.h"
 #include "cli/verbs.h"
 #include "core/contract.h"
-#include "core/text.h"
+#include "fetchers/answers/answer_text.h"
 #include "service/base/process.h"
 
 namespace metafuse::cli {
@@ -27,10 +27,8 @@ int report(const Error& error) {
   const std::string_view text = error.text;
   for (std::size_t begin = 0; begin <= text.size();) {
     const std::size_t end = std::min(text.find('\n', begin), text.size());
-    std::string line = to_valid_utf8(text.substr(begin, end - begin));
-    std::replace_if(
-        line.begin(), line.end(), [](char c) { return (c >= 0 && c < ' ' && c != '\t') || c == 0x7F; }, '?');
-    std::cerr << styled(STDERR_FILENO, Style::failure, "metafuse:") << ' ' << line << '\n';
+    std::cerr << styled(STDERR_FILENO, Style::failure, "metafuse:") << ' '
+              << fetchers::printable(text.substr(begin, end - begin)) << '\n';
     begin = end + 1;
   }
   return static_cast<int>(error.code);

@@ -11,6 +11,8 @@
 #include <fmt/color.h>
 #include <unistd.h>
 
+#include "fetchers/answers/answer_text.h"
+
 namespace metafuse::cli {
 namespace {
 
@@ -79,6 +81,18 @@ std::string styled(int stream, Style style, std::string_view text) {
 
 bool is_terminal(int stream) {
   return ::isatty(stream) != 0;
+}
+
+std::string printable_lines(std::string_view text) {
+  std::string out;
+  for (std::size_t begin = 0; begin < text.size();) {
+    const std::size_t end = text.find('\n', begin);
+    out += fetchers::printable(text.substr(begin, end - begin));
+    if (end == std::string_view::npos) break;
+    out += '\n';
+    begin = end + 1;
+  }
+  return out;
 }
 
 ProgressReport terminal_progress(std::string label) {

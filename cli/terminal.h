@@ -20,6 +20,9 @@ std::string styled(int stream, Style style, std::string_view text);
 
 bool is_terminal(int stream);
 
+/// Each line of a text as fetchers::printable() writes it, so that nothing in it acts on a terminal.
+std::string printable_lines(std::string_view text);
+
 /// A progress bar on standard error if that is a terminal; otherwise an empty function. The bar is redrawn at
 /// most ten times per second and erased when the work done reaches the total.
 ProgressReport terminal_progress(std::string label);

@@ -309,21 +309,34 @@ std::optional<std::string> as_valid_utf8(std::string_view text, const std::strin
 
 namespace {
 
-constexpr char kTurnsBegin = '\xE2';
+bool is_control(char32_t c) {
+  return c < 0x20 || (c >= 0x7F && c < 0xA0) || (c >= 0x202A && c <= 0x202E) || (c >= 0x2066 && c <= 0x2069);
+}
 
-/// Whether a character changes the direction of what follows: U+202A to U+202E, U+2066 to U+2069.
-bool turns_direction(std::string_view character) {
-  return (character >= "\u202A" && character <= "\u202E") || (character >= "\u2066" && character <= "\u2069");
+bool ends_line_or_cell(char32_t c) {
+  return c == '\t' || c == '\n' || c == '\r';
 }
 
 }  // namespace
 
+std::string without_controls(std::string_view text) {
+  const std::string valid = to_valid_utf8(text);
+  std::string out;
+  std::size_t kept = 0;  // bytes of `valid` that are in `out`
+  for (std::size_t at = 0; at < valid.size();) {
+    const std::size_t begin = at;
+    const char32_t c = next_code_point(valid, at);
+    if (!is_control(c) || ends_line_or_cell(c)) continue;
+    out.append(valid, kept, begin - kept);
+    out += ' ';
+    kept = at;
+  }
+  return kept == 0 ? valid : out.append(valid, kept);
+}
+
 std::string printable(std::string_view text) {
-  std::string out = to_valid_utf8(text);
-  std::replace_if(
-      out.begin(), out.end(), [](char c) { return (c >= 0 && c < ' ') || c == 0x7F; }, ' ');
-  for (std::size_t at = out.find(kTurnsBegin); at != std::string::npos; at = out.find(kTurnsBegin, at + 1))
-    if (turns_direction(std::string_view(out).substr(at, 3))) out.replace(at, 3, "   ");
+  std::string out = without_controls(text);
+  std::ranges::replace_if(out, ends_line_or_cell, ' ');
   return out;
 }
 

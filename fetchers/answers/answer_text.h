@@ -41,8 +41,11 @@ std::optional<std::string> as_utf8(std::string_view text, const std::string& cha
 /// out:    nullopt when the text is already UTF-8
 std::optional<std::string> as_valid_utf8(std::string_view text, const std::string& charset);
 
-/// The text in one line of valid UTF-8: control characters, which could act on a terminal, become blanks,
-/// also those that turn the direction of what follows.
+/// The text as valid UTF-8, with blanks for characters that act on a terminal or on the direction of other
+/// text: controls except tabs and line ends, and marks that embed, override or isolate.
+std::string without_controls(std::string_view text);
+
+/// As without_controls(), in one line: tabs and line ends become blanks, too.
 std::string printable(std::string_view text);
 
 /// A file's text as UTF-8 without its byte order mark, which may say that it is UTF-16. Other bytes that are

@@ -88,12 +88,12 @@ std::string shown_list(const RankedList& list) {
   int rank = 0;
   for (const Hit& hit : list.hits) {
     out += std::to_string(++rank) + ". " + printable(hit.title) + "\n   " + printable(hit.url) + "\n";
-    if (!hit.snippet.empty()) out += "   " + std::string(truncate_utf8(hit.snippet, 160)) + "\n";
+    if (!hit.snippet.empty()) out += "   " + printable(truncate_utf8(hit.snippet, 160)) + "\n";
     if (!hit.published.empty() || !hit.language.empty())
       out += "   " + hit.published + (hit.published.empty() || hit.language.empty() ? "" : ", ") +
              hit.language + "\n";
   }
-  for (const std::string& suggestion : list.suggestions) out += "suggestion: " + suggestion + "\n";
+  for (const std::string& suggestion : list.suggestions) out += "suggestion: " + printable(suggestion) + "\n";
   return out;
 }
 

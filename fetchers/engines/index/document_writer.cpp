@@ -5,6 +5,7 @@
 #include "core/languages.h"
 #include "core/text.h"
 #include "fetchers/answers/answer_dates.h"
+#include "fetchers/answers/answer_text.h"
 #include "fetchers/engines/index/added_documents.h"
 #include "fetchers/engines/index/fingerprint.h"
 #include "fetchers/engines/index/packed_text.h"
@@ -58,7 +59,7 @@ Result<DocumentWriter> DocumentWriter::make(SqliteDatabase& database, const Inde
 
 Result<void> DocumentWriter::insert(std::int64_t id, const SourceDocument& document, std::int64_t file) {
   if (source_) TRY_VOID(source_->run(id, document.url, file, SqliteBytes{kept_fields(document)}));
-  const std::string text = to_valid_utf8(field_of(document, "text"));
+  const std::string text = without_controls(field_of(document, "text"));
   const std::string_view date = field_of(document, "date");
   std::string language(field_of(document, "language"));
   if (language.empty()) language = field_of(document, "lang");
@@ -69,7 +70,8 @@ Result<void> DocumentWriter::insert(std::int64_t id, const SourceDocument& docum
   const bool is_long = text.size() > kSnippetBytes;
   if (is_long)
     TRY_VOID(text_.run(id, document.url, SqliteBytes{packed_text(truncate_utf8(text, kKeptTextBytes))}));
-  TRY_VOID(page_.run(id, document.url, field_of(document, "title"), beginning_of_text(text, kSnippetBytes),
+  TRY_VOID(page_.run(id, document.url, printable(field_of(document, "title")),
+                     beginning_of_text(text, kSnippetBytes),
                      clean_date(date.empty() ? field_of(document, "published") : date),
                      is_usual ? std::string() : language_tag(language),
                      static_cast<std::int64_t>(is_long ? text_fingerprint(text) : 0)));

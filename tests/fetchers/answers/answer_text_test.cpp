@@ -8,6 +8,7 @@
 #include "core/random.h"
 
 using namespace metafuse::fetchers;
+using namespace std::string_view_literals;
 
 TEST_CASE("Cleaning removes markup and control characters and keeps the words", "[fetchers][text]") {
   const auto plain = [](std::string_view text) { return clean_text(text, false, 500); };
@@ -30,6 +31,16 @@ TEST_CASE("Cleaning removes markup and control characters and keeps the words", 
   CHECK(plain("bad \xFF\xC3( byte") == "bad \xEF\xBF\xBD\xEF\xBF\xBD( byte");
   CHECK(clean_text("äöü", false, 3) == "ä");
   CHECK(plain(" \n ") == "");
+}
+
+TEST_CASE("A printable text has no character that acts instead of being shown", "[fetchers][text]") {
+  CHECK(printable("a\x1b[31m\nb\tc\x7F") == "a [31m b c ");
+  CHECK(printable("\xC2\x9B"
+                  "31m \xC2\x9C \xC2\xA0\xC3\xA4") == " 31m   \xC2\xA0\xC3\xA4");
+  CHECK(printable("a\xE2\x80\xAEgpj.exe \xE2\x81\xA6x\xE2\x81\xA9") == "a gpj.exe  x ");
+  CHECK(printable("\xE2\x80\xA9 \xE2\x81\xAA") == "\xE2\x80\xA9 \xE2\x81\xAA");  // next to those
+  CHECK(printable("a\xFF") == "a\xEF\xBF\xBD");
+  CHECK(without_controls("a\r\n\tb\0c\x1b"sv) == "a\r\n\tb c ");
 }
 
 TEST_CASE("A lone surrogate costs no other character of UTF-16", "[fetchers][text]") {

@@ -111,6 +111,14 @@ TEST_CASE("Documents that programs add and replace and remove are soon searched"
   CHECK(server.soon_finds("wolves", "https://two.example/"));
   CHECK(server.soon_finds("otters", ""));
   CHECK(server.found("badgers") == "https://new.example/");
+  CHECK(
+      server.put(R"({"url":"https://three.example/","title":"Voles\u202e","text":"voles\u0000dig\u001b"})") ==
+      200);
+  CHECK(server.soon_finds("voles", "https://three.example/"));
+  const std::string page = body_in(server.get("/search?q=voles"));
+  CHECK(page.find("dig") != std::string::npos);
+  for (const std::string& acting : {std::string(1, '\0'), std::string("\x1b"), std::string("\xE2\x80\xAE")})
+    CHECK(page.find(acting) == std::string::npos);
   // a document of a file can be removed, and stays away when its folder is read again
   const auto remove = [&](const std::string& url) {
     const std::string answer =
@@ -120,6 +128,7 @@ TEST_CASE("Documents that programs add and replace and remove are soon searched"
   };
   CHECK(remove("https://ada.example/") == 1);
   CHECK(remove("https://two.example/") == 1);
+  CHECK(remove("https://three.example/") == 1);
   CHECK(remove("https://two.example/") == 0);
   CHECK(remove("https://nosuch.example/1") == 0);
   CHECK(server.soon_finds("wolves", ""));
