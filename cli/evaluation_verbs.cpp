@@ -119,15 +119,21 @@ void rename_for_groups(MeasureSet& set) {
     }
 }
 
+bool has_letor(const EvaluateArguments& arguments) {
+  return !arguments.letor.empty() || !arguments.letor_ranks.empty();
+}
+
 Result<void> check(const EvaluateArguments& arguments) {
-  const bool has_letor = !arguments.letor.empty() || !arguments.letor_ranks.empty();
-  if (has_letor ? arguments.scores.empty() : arguments.qrels.empty() || arguments.runs.empty())
+  const bool is_letor = has_letor(arguments);
+  if (!is_letor && !arguments.scores.empty())
+    return fail(Code::usage, "--scores goes with --letor or --letor-ranks; name the LETOR file");
+  if (is_letor ? arguments.scores.empty() : arguments.qrels.empty() || arguments.runs.empty())
     return fail(Code::usage, "give --qrels and --runs, or --letor (or --letor-ranks) and --scores");
-  if (has_letor && (!arguments.qrels.empty() || !arguments.runs.empty()))
+  if (is_letor && (!arguments.qrels.empty() || !arguments.runs.empty()))
     return fail(Code::usage, "--letor goes with --scores, --qrels with --runs; not both");
   if (!arguments.letor.empty() && !arguments.letor_ranks.empty())
     return fail(Code::usage, "give one of --letor and --letor-ranks");
-  if (arguments.has_groups && has_letor) return fail(Code::usage, "--judgment-groups goes with --qrels");
+  if (arguments.has_groups && is_letor) return fail(Code::usage, "--judgment-groups goes with --qrels");
   return {};
 }
 
@@ -163,9 +169,8 @@ Result<void> run_evaluate(const EvaluateArguments& arguments) {
   Report report;
   report.set = std::move(set);
   report.is_per_query = arguments.is_per_query;
-  const bool has_letor = !arguments.scores.empty();
-  auto evaluated =
-      has_letor ? evaluate_scores(arguments, options, report) : evaluate_runs(arguments, options, report);
+  auto evaluated = has_letor(arguments) ? evaluate_scores(arguments, options, report)
+                                        : evaluate_runs(arguments, options, report);
   if (!evaluated) return evaluated;
   note_unequal_queries(report);
   if (arguments.has_groups) rename_for_groups(report.set);

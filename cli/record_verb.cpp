@@ -30,7 +30,7 @@ void print(const service::RecordReport& report, const RecordArguments& arguments
 
 Result<void> run_record(RecordArguments& arguments) {
   TRY(const auto file, chosen_config(arguments.config));
-  TRY(auto config, service::read_config(file));
+  TRY(auto config, read_server_configuration(file));
   TRY(auto queries, service::read_judged_queries(arguments.queries, config.tracking));
   TRY_VOID(make_folder(arguments.options.output));
   TRY(auto lock, FileLock::take(arguments.options.output,

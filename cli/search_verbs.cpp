@@ -374,7 +374,7 @@ void add_search(CLI::App& app, Program& program) {
   auto [verb, a] = add_verb(app, "search", "search once: expand, fetch, fuse", search, program);
   add_config_option(verb, a.config);
   verb.add_option("--domain", a.domain, "domain; default: the configuration's default_domain");
-  verb.add_option("--set", a.settings, "NAME=VALUE, a slot of the base query");
+  verb.add_option("--set", a.settings, "NAME=VALUE, a slot of the base query")->allow_extra_args(false);
   verb.add_option("QUERY", a.words, "a plain query instead of slots");
   add_defaulted(verb, "--limit", a.limit, "results to print")->check(CLI::Range(1, 1000));
   verb.add_flag("--explain", a.is_explained, "print what each list adds to each result's score");

@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <cstdlib>
 #include <filesystem>
-#include <fstream>
 #include <iostream>
 #include <string>
 #include <vector>
@@ -130,6 +129,8 @@ constexpr const char* kTemplatesText =
 # is what the pages call a list.
 version: 1
 domain: {domain}
+# What these documents are: agents choose by it, and pages show it.
+# description: Manuals and minutes of the workshop
 depth: {depth}
 {examples}{rrf}slots:
   QUERY: {{required: true, description: "what you look for"}}
@@ -177,16 +178,6 @@ Result<void> ask_what_to_search(InitArguments& arguments) {
     arguments.presets = {answer};
   else
     arguments.documents = {answer};
-  return {};
-}
-
-Result<void> write_secret(const fs::path& path, const std::string& text) {
-  TRY_VOID(write_file(path.string(), ""));
-  std::error_code error;
-  fs::permissions(path, fs::perms::owner_read | fs::perms::owner_write, error);
-  if (error) return fail(Code::no_input, path.string() + ": " + error.message());
-  std::ofstream out(path, std::ios::trunc);
-  if (!(out << text << std::flush)) return fail(Code::try_again, path.string() + ": cannot write");
   return {};
 }
 
@@ -274,7 +265,7 @@ Result<void> write_configuration(const InitArguments& a, const std::vector<InitE
     templates += other.templates;
   }
   const std::string key = random_hex(24);
-  TRY_VOID(write_secret(folder / "admin.key", key + "\n"));
+  TRY_VOID(write_file((folder / "admin.key").string(), key + "\n", FileAccess::owner));
   TRY_VOID(write_file((folder / "engines.yaml").string(), engines));
   TRY_VOID(write_file(templates_file(a).string(), templates));
   return write_file((folder / "metafuse.yaml").string(),

@@ -58,6 +58,7 @@ TEST_CASE("What another option makes meaningless is refused", "[cli]") {
   refuses({"fuse", "--method", "rrf", "--runs", run, "--missing", "unranked"}, "--missing requires --model");
   refuses({"fuse", "--method", "rrf", "--runs", run, "--config", "c"}, "--config requires --json");
   refuses({"fuse", "--method", "rrf", "--runs", run, "-l", "2"}, "--train");
+  refuses({"evaluate", "--qrels", judged, "--runs", run, "--scores", run}, "--scores goes with --letor");
   refuses({"fuse", "--json", "--method", "rrf"}, "--method excludes --json");
   refuses({"fuse", "--json", "--limit", "1"}, "--limit excludes --json");
   refuses({"fuse", "--method", "rrf", "--runs", run, "--tag", "two words"}, "--tag: one word");
@@ -254,7 +255,7 @@ TEST_CASE("Error messages do not write control characters of a file to the termi
   const TemporaryFolder folder;
   const auto done = run_metafuse(
       {"train", "--letor", folder.write("t", "\x1b[2J\x7F\xff qid:1 1:1\n"), "--model", folder.path("m")});
-  check_refused(done, 65, "?[2J?\xEF\xBF\xBD");
+  check_refused(done, 65, " [2J \xEF\xBF\xBD");
 }
 
 TEST_CASE("An output that cannot be written is reported before the work begins", "[cli]") {
@@ -374,6 +375,9 @@ TEST_CASE("Two record processes cannot write to one folder", "[cli][record]") {
   const auto done = record();
   INFO(done.err);
   CHECK(done.status == 0);
+  check_refused(run_metafuse({"record", "--config", folder.path("e.yaml"), "--domain", "d", "--queries",
+                              queries, "--output", folder.path("out")}),
+                65, "is not a server configuration; it defines engines");
 }
 
 TEST_CASE("Options with the same meaning for several learners are explained once", "[cli]") {

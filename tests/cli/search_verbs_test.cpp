@@ -4,10 +4,12 @@
 #include <filesystem>
 
 #include <catch2/catch.hpp>
+#include <sys/socket.h>
 
 #include "tests/support/command.h"
 #include "tests/support/running_program.h"
 #include "tests/support/skip.h"
+#include "tests/support/wire_server.h"
 
 using namespace metafuse;
 using test::run_metafuse;
@@ -41,10 +43,11 @@ struct SearchedLines {
 
 TEST_CASE("Control characters of a title stay out of every verb's output", "[cli][search]") {
   const SearchedLines lines(
-      R"({"url":"https://a.example/1","title":"line one\nline two\ttab \u001b[31m\u0007","text":"armadillo"})"
+      R"({"url":"https://a.example/1?\u009b31m","title":"line one\nline two\ttab \u001b[31m\u0007","text":"armadillo"})"
       "\n");
   const auto found = lines.search("armadillo");
   CHECK(found.out.find("\tline one line two tab  [31m \n") != std::string::npos);
+  CHECK(found.out.find("\xC2\x9B") == std::string::npos);
   CHECK(std::count(found.out.begin(), found.out.end(), '\n') == 1);
   CHECK(std::count(found.out.begin(), found.out.end(), '\t') == 3);
   const auto tried =
@@ -57,6 +60,28 @@ TEST_CASE("Control characters of a title stay out of every verb's output", "[cli
   CHECK(checked.out.find('\x1b') == std::string::npos);
 }
 
+TEST_CASE("Nothing of an engine's answer acts on the terminal that shows it", "[cli][search]") {
+  const test::WireServer server([](int socket) {
+    std::string request(4096, '\0');
+    ::recv(socket, request.data(), request.size(), 0);
+    test::send_all(socket,
+                   "HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\nConnection: close\r\n\r\n"
+                   "\x1b[31mhello \xC2\x9B"
+                   "32m");
+  });
+  const TemporaryFolder folder;
+  const std::string engines = folder.write(
+      "e.yaml",
+      "allow_private: true\nengines: [{name: e, engine: json_engine, search_url: 'http://127.0.0.1:" +
+          std::to_string(server.port()) + "/?q={query}', results_query: r, url_query: u}]\n");
+  const std::string words = std::string(METAFUSE_EXECUTABLE) + " engines try --config " + engines + " e red";
+  const auto at_terminal = test::run_command({"script", "-qec", words, "/dev/null"});
+  const auto piped = test::run_command({"sh", "-c", words});
+  CHECK(at_terminal.out.find(" [31mhello  32m") != std::string::npos);
+  CHECK(piped.out.find("\x1b[31mhello \xC2\x9B"
+                       "32m") != std::string::npos);  // for a program
+}
+
 TEST_CASE("A list that is not asked does not make a failed search a good one", "[cli][search]") {
   const SearchedLines lines("{\"url\":\"https://a.example/1\",\"title\":\"hello\"}\n");
   CHECK(lines.search("hello").status == 0);
@@ -64,6 +89,15 @@ TEST_CASE("A list that is not asked does not make a failed search a good one", "
   std::filesystem::remove(lines.folder.path("i.db"));
   CHECK(lines.search("hello").status == 69);
   CHECK(lines.search("hello big world").status == 69);
+}
+
+TEST_CASE("A word behind the value of a slot is a query of its own", "[cli][search]") {
+  const SearchedLines lines(R"({"url":"https://a.example/1","title":"x","text":"armadillo"})"
+                            "\n");
+  const auto done =
+      run_metafuse({"search", "--config", lines.folder.path("c.yaml"), "--set", "Q=armadillo", "armadillo"});
+  CHECK(done.status == 64);
+  CHECK(done.err.find("give either a QUERY or --set") != std::string::npos);
 }
 
 TEST_CASE("A base URL without a scheme is refused before anything is read", "[cli][index]") {
