@@ -4,6 +4,8 @@
 #include <array>
 #include <iterator>
 
+#include <fmt/format.h>
+
 #include "core/text.h"
 #include "service/http/head.h"
 #include "service/search/typed_conditions.h"
@@ -50,13 +52,33 @@ std::size_t word_end(std::string_view text, std::size_t begin, std::size_t at) {
 /// Whether a text has no control, direction or blank characters, which could make an address look like
 /// another one.
 bool is_safe_to_show(std::string_view text) {
+  if (first_invalid_utf8(text) != std::string_view::npos) return false;
   for (std::size_t at = 0; at < text.size();) {
     const char32_t c = next_code_point(text, at);
-    if (c <= 0x20 || c == U'/' || (c >= 0x7F && c <= 0xA0) || (c >= 0x2000 && c <= 0x206F) || c == 0x3000 ||
-        c == 0xFEFF || c >= 0xE000)
+    if (c <= 0x20 || (c >= 0x7F && c <= 0xA0) || c == 0xAD || c == 0x61C || (c >= 0x2000 && c <= 0x206F) ||
+        c == 0x3000 || c == 0xFEFF || c >= 0xE000)
       return false;
   }
   return true;
+}
+
+/// A piece of a URL as it stands. If that is not safe, all controls and characters beyond ASCII are encoded.
+std::string shown_piece(std::string_view piece) {
+  if (is_safe_to_show(piece)) return std::string(piece);
+  std::string out;
+  for (const char c : piece)
+    if (c >= 0x20 && c < 0x7F)
+      out += c;
+    else
+      out += fmt::format("%{:02X}", static_cast<unsigned char>(c));
+  return out;
+}
+
+/// A part of a path without percent-encoding, where that is safe.
+std::string shown_part(std::string_view part) {
+  auto decoded = percent_decode(part, false);
+  const bool is_safe = decoded && decoded->find('/') == std::string::npos && is_safe_to_show(*decoded);
+  return is_safe ? std::move(*decoded) : shown_piece(part);
 }
 
 }  // namespace
@@ -114,12 +136,12 @@ std::string excerpt(std::string_view text, std::span<const FoldedText> words, st
 
 ReadableAddress readable_address(std::string_view url) {
   const std::size_t scheme = url.find("://");
-  if (scheme == std::string_view::npos) return {std::string(truncate_utf8(url, kPathBytes)), {}};
+  if (scheme == std::string_view::npos) return {shown_piece(truncate_utf8(url, kPathBytes)), {}};
   const bool is_file = url.starts_with("file:");
   url.remove_prefix(scheme + 3);
   const std::size_t slash = std::min(url.find_first_of("/?#"), url.size());
   ReadableAddress out;
-  out.host = std::string(url.substr(0, slash));
+  out.host = shown_piece(url.substr(0, slash));
   if (is_file && out.host == "localhost") out.host.clear();
   if (out.host.starts_with("www.")) out.host.erase(0, 4);
   std::string_view rest = url.substr(slash);
@@ -132,11 +154,9 @@ ReadableAddress readable_address(std::string_view url) {
     const std::string_view part = rest.substr(0, rest.find('/'));
     rest.remove_prefix(part.size());
     if (part.empty()) continue;
-    const auto decoded = percent_decode(part, false);
-    out.path +=
-        (is_file ? "/" : " › ") + (decoded && is_safe_to_show(*decoded) ? *decoded : std::string(part));
+    out.path += (is_file ? "/" : " › ") + shown_part(part);
   }
-  out.path += query;
+  out.path += shown_piece(query);
   if (out.path.size() > kPathBytes) out.path = std::string(truncate_utf8(out.path, kPathBytes)) + "…";
   return out;
 }

@@ -103,6 +103,15 @@ TEST_CASE("A shown address is readable and cannot look like another one", "[serv
   CHECK(shown("https://a.example/%E2%80%AEgpj.exe") == "a.example › %E2%80%AEgpj.exe");
   CHECK(shown("https://a.example/b%2Fc%20d") == "a.example › b%2Fc%20d");
   CHECK(shown("mailto:a@b.example") == "mailto:a@b.example");
+  // the same characters, not encoded
+  CHECK(shown("https://a.example/\u202Egpj.exe") == "a.example › %E2%80%AEgpj.exe");
+  CHECK(shown("https://a.example/?a=\u202E"
+              "abc/ü") == "a.example?a=%E2%80%AEabc/%C3%BC");
+  CHECK(shown("https://a\u202E"
+              "b.example/") == "a%E2%80%AEb.example");
+  CHECK(shown("https://münchen.example/straße?ü=/") == "münchen.example › straße?ü=/");
+  CHECK(shown("a\u202E"
+              "b c") == "a%E2%80%AEb c");
 }
 
 TEST_CASE("The page shows matches and badges and filters and explanations without scripts",
