@@ -115,7 +115,8 @@ Result<TypedBaseQuery> plain_base_query(const Domain& domain, std::string_view t
     return fail(Code::usage, "the domain " + domain.name +
                                  " has neither a slot QUERY nor a required one; give its slots by name: " +
                                  some_slot_names(domain));
-  if (beside.slots.count(target->name) > 0) return TypedBaseQuery{std::move(beside), {}};
+  if (beside.slots.count(target->name) > 0)
+    return fail(Code::usage, "the query and the slot " + target->name + " are the same; give one of them");
   if (text.size() > kMaxTypedBytes)
     return fail(Code::usage,
                 "the query is longer than " + std::to_string(kMaxTypedBytes) + " bytes; shorten it");

@@ -53,10 +53,10 @@ Result<std::vector<ExpandedQuery>> expand_asked(const Domain& domain, const Type
 /// Turns a typed query into a base query: its words fill the slot QUERY, or the first required slot. Values
 /// of slots given by name are never read as conditions.
 ///
-/// in:     slots - values given besides the text; if they include the slot that the text would fill, that
-///         value is used and the text ignored
-/// errors: usage: the domain has no such slot, or the text is longer than kMaxTypedBytes, has no letter or
-///         digit apart from its conditions, or has more than kMostConditions of them
+/// in:     slots - values given besides the text
+/// errors: usage: the domain has no such slot, or `slots` has it, too; or the text is longer than
+///         kMaxTypedBytes, has no letter or digit apart from its conditions, or has more than kMostConditions
+///         of them
 Result<TypedBaseQuery> plain_base_query(const Domain& domain, std::string_view text, BaseQuery slots = {});
 
 }  // namespace metafuse::templates

@@ -204,7 +204,8 @@ TEST_CASE("A plain query can be combined with named slots", "[templates][expande
   const auto both = plain_base_query(domain, "a b", {{{"PLACE", "c"}}});
   REQUIRE(both.has_value());
   CHECK(both->base.slots == std::map<std::string, std::string>{{"NAME", "a b"}, {"PLACE", "c"}});
-  CHECK(plain_base_query(domain, "a b", {{{"NAME", "c"}}})->base.slots.at("NAME") == "c");
+  CHECK(plain_base_query(domain, "a b", {{{"NAME", "c"}}}).error().text ==
+        "the query and the slot NAME are the same; give one of them");
 }
 
 TEST_CASE("The shipped domains have as many templates as in the paper and no warnings",
