@@ -87,7 +87,24 @@ std::optional<Refusal> parse_target(std::string_view target, HttpRequest& reques
   return std::nullopt;
 }
 
-std::optional<Refusal> parse_request_line(std::string_view line, HttpHead& out) {
+/// Removes "http://HOST" from the front of a target in absolute form, which servers must accept (RFC 9112,
+/// 3.2.2).
+///
+/// out: HOST; empty for any other form
+std::string_view take_authority(std::string_view& target) {
+  for (const std::string_view scheme : {"http://", "https://"}) {
+    if (!equal_ignoring_case(target.substr(0, scheme.size()), scheme)) continue;
+    const std::size_t begin = scheme.size();
+    const std::size_t end = std::min(target.find('/', begin), target.size());
+    const std::string_view authority = target.substr(begin, end - begin);
+    if (!authority.empty()) target.remove_prefix(end);
+    return authority;
+  }
+  return {};
+}
+
+/// out: authority - of a target in absolute form
+std::optional<Refusal> parse_request_line(std::string_view line, HttpHead& out, std::string_view& authority) {
   const std::size_t first = line.find(' ');
   const std::size_t last = line.rfind(' ');
   if (first == std::string_view::npos || first == last)
@@ -108,7 +125,9 @@ std::optional<Refusal> parse_request_line(std::string_view line, HttpHead& out) 
   out.is_head = method == "HEAD";
   out.request.is_http_1_0 = version[7] == '0';
   out.keeps_alive = !out.request.is_http_1_0;
-  return parse_target(line.substr(first + 1, last - first - 1), out.request);
+  std::string_view target = line.substr(first + 1, last - first - 1);
+  authority = take_authority(target);
+  return parse_target(target.empty() && !authority.empty() ? "/" : target, out.request);
 }
 
 std::optional<Refusal> parse_field(std::string_view line, HttpRequest& request) {
@@ -204,11 +223,13 @@ Refusal long_body(std::uint64_t max_body_bytes) {
 }
 
 std::optional<Refusal> parse_head(std::string_view text, std::uint64_t max_body_bytes, HttpHead& out) {
-  std::string_view line;
+  std::string_view line, authority;
   if (!take_line(text, line)) return refuse_head(400, "a line does not end with CR LF");
-  auto refusal = parse_request_line(line, out);
+  auto refusal = parse_request_line(line, out, authority);
   // the fields are read all the same: they say in which form the client wants to be told
   if (auto of_fields = parse_fields(text, out.request); !refusal) refusal = std::move(of_fields);
+  if (!refusal && !authority.empty() && !equal_ignoring_case(authority, out.request.header("Host")))
+    refusal = refuse_head(400, "Host is not that of the target");
   return refusal ? refusal : check_framing(max_body_bytes, out);
 }
 

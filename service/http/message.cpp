@@ -15,7 +15,7 @@ std::string_view find_header(const std::vector<Header>& headers, std::string_vie
   return {};
 }
 
-constexpr std::array<std::pair<int, std::string_view>, 30> kReasons = {{
+constexpr std::array<std::pair<int, std::string_view>, 29> kReasons = {{
     {100, "Continue"},
     {200, "OK"},
     {201, "Created"},
@@ -28,7 +28,6 @@ constexpr std::array<std::pair<int, std::string_view>, 30> kReasons = {{
     {403, "Forbidden"},
     {404, "Not Found"},
     {405, "Method Not Allowed"},
-    {406, "Not Acceptable"},
     {408, "Request Timeout"},
     {409, "Conflict"},
     {410, "Gone"},
