@@ -12,6 +12,7 @@
 
 #include "service/app.h"
 #include "service/base/dates.h"
+#include "service/base/log.h"
 #include "service/base/process.h"
 #include "service/http/server.h"
 
@@ -49,7 +50,8 @@ class Flag {
 };
 
 /// Ends the process when it has not ended by itself in time, so that an unanswering database, an engine's
-/// program or a training cannot keep it alive. Nothing is lost: what was acknowledged is stored already.
+/// program or a training cannot keep it alive. What was acknowledged is stored already; answers still under
+/// way are cut off, and the log says so.
 class LastResort {
  public:
   LastResort() = default;
@@ -61,7 +63,10 @@ class LastResort {
   }
   void arm(Duration after) {
     thread_ = std::thread([this, after] {
-      if (!is_needless_.wait(after)) std::_Exit(EXIT_SUCCESS);
+      if (is_needless_.wait(after)) return;
+      // the app and its log may have gone, and the end of this one waits until the line is written
+      Log().write(Log::Level::warning, "stopped late", {{"reason", "work under way did not end in time"}});
+      std::_Exit(EXIT_SUCCESS);
     });
   }
 

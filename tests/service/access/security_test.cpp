@@ -276,6 +276,7 @@ TEST_CASE("SIGTERM ends the process in time even if an engine hangs", "[service]
   const auto begin = std::chrono::steady_clock::now();
   CHECK(server.process().end(SIGTERM) == 0);
   CHECK(std::chrono::steady_clock::now() - begin < std::chrono::seconds(20));  // not 100
+  CHECK(read_file(server.log()).find(R"("level":"warning","event":"stopped late")") != std::string::npos);
 }
 
 TEST_CASE("Heads and bodies have separate deadlines", "[service][security]") {
