@@ -188,7 +188,8 @@ Result<AddressGuard> AddressGuard::make(const std::vector<std::string>& allow_pr
     const bool has_port = colon != std::string::npos && colon + 1 < entry.size() &&
                           entry.find_first_not_of("0123456789", colon + 1) == std::string::npos;
     if (!parts || !has_port || parts->path_and_query != "/")
-      return fail(Code::bad_config, "allow_private: \"" + entry + "\" is not host:port");
+      return fail(Code::bad_config,
+                  "allow_private: \"" + entry + "\" is not host:port; write it like intranet.example:8080");
     guard.allowed_.insert(parts->origin());
   }
   return guard;

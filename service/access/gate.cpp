@@ -158,10 +158,11 @@ Role role_of(Access access) {
 
 std::optional<AccessRefusal> check_role(Access access, const Exchange& exchange) {
   if (is_open(access, exchange)) return std::nullopt;
-  if (exchange.key == nullptr)
-    return AccessRefusal{
-        401, "no_key",
-        "this needs an API key; send Authorization: Bearer KEY, or give it to the browser as the password"};
+  if (exchange.key == nullptr) {
+    std::string text = "this needs an API key; send Authorization: Bearer KEY";
+    if (access == Access::search) text += ", or give it to the browser as the password";
+    return AccessRefusal{401, "no_key", std::move(text)};
+  }
   if (!exchange.may(role_of(access)) && !exchange.may(Role::admin))
     return AccessRefusal{403, "role", "this needs a key with the role " + std::string(role_name(access))};
   return std::nullopt;

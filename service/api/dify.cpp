@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <array>
 #include <functional>
 #include <string>
 #include <string_view>
@@ -8,6 +9,8 @@
 #include <boost/json/array.hpp>
 #include <boost/json/object.hpp>
 #include <boost/json/string.hpp>
+#include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "core/json.h"
 #include "core/text.h"
@@ -48,6 +51,10 @@ constexpr MetadataOperator kMetadataOperators[] = {
     {"after", [](auto text, auto value) { return text > value; }},
 };
 
+/// The members of metadata_of().
+constexpr std::array<std::string_view, 5> kMetadataNames = {"url", "title", "published", "language",
+                                                            "engines"};
+
 struct MetadataCondition {
   std::vector<std::string> names;
   const MetadataOperator* comparison = nullptr;
@@ -82,6 +89,10 @@ MetadataCondition read_condition(JsonFields& outer, const Json& item) {
   out.names = texts_or_text(fields, item.get_object(), "name");
   out.values = texts_or_text(fields, item.get_object(), "value");
   for (std::string& value : out.values) value = ascii_lower(value);
+  for (const std::string& one : out.names)
+    if (std::ranges::find(kMetadataNames, one) == kMetadataNames.end())
+      fields.set_mistake(
+          fmt::format("no metadata is named \"{}\"; there are {}", one, fmt::join(kMetadataNames, ", ")));
   const std::string name = fields.text("comparison_operator").value_or("");
   for (const MetadataOperator& one : kMetadataOperators)
     if (one.name == name) out.comparison = &one;

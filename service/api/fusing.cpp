@@ -434,12 +434,15 @@ OrRefusal<std::string> fused_text(const FuseRequest& request, const FusingPlace&
   return answer.out.take();
 }
 
-OrRefusal<std::string> fused_text(std::string_view text, const FusingPlace& place, std::size_t most_bytes) {
+/// in: first_line - of the text in the caller's body, for errors
+OrRefusal<std::string> fused_text(std::string_view text, const FusingPlace& place, std::size_t most_bytes,
+                                  std::size_t first_line) {
   if (text.size() > kMaxFuseBytes) return refusal(400, "a request may have at most 4 MiB");
   if (const PlainFuseText plain(text, tracking_of(place)); plain.request() != nullptr)
     return fused_text(*plain.request(), place, most_bytes);
   boost::json::monotonic_resource memory(2 * text.size() + 1024);
-  const auto document = parse_json(text, "body", Code::usage, {.max_depth = 32, .memory = &memory});
+  const auto document =
+      parse_json(text, "body", Code::usage, {.max_depth = 32, .first_line = first_line, .memory = &memory});
   if (!document) return refusal(400, document.error().text);
   const JsonObject* body = document->if_object();
   if (body == nullptr) return refusal(400, "the body must be a JSON object");
@@ -471,17 +474,17 @@ std::optional<std::string> small_fuse_text(std::string_view text, const FusingPl
 }
 
 OrRefusal<std::string> fuse_text(std::string_view text, const FusingPlace& place) {
-  return fused_text(text, place, most_answer_bytes(text.size()));
+  return fused_text(text, place, most_answer_bytes(text.size()), 1);
 }
 
 std::string fuse_lines(std::string_view text, const FusingPlace& place,
                        const std::function<void()>& on_refusal) {
   const std::size_t most = most_answer_bytes(text.size());
   std::string out;
-  while (!text.empty()) {
+  for (std::size_t number = 1; !text.empty(); ++number) {
     const std::string_view line = take_until(text, '\n');
     if (line.find_first_not_of(" \t\r") == std::string_view::npos) continue;
-    const auto answer = fused_text(line, place, most - std::min(most, out.size()));
+    const auto answer = fused_text(line, place, most - std::min(most, out.size()), number);
     if (!answer && on_refusal) on_refusal();
     out += (answer ? *answer : to_text(refused_json(answer.error()))) + '\n';
   }

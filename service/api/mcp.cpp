@@ -209,6 +209,14 @@ JsonObject discover() {
   return result;
 }
 
+/// The names of a client's tools, for an error.
+std::string tool_names(const Snapshot& snapshot, const KeyConfig* key) {
+  std::string out;
+  for (const Json& tool : mcp::tool_list(snapshot, key))
+    out += (out.empty() ? "" : ", ") + std::string(tool.at("name").as_string());
+  return out;
+}
+
 /// The result of one method.
 ///
 /// out: found - the search behind the result, if there is one
@@ -239,7 +247,7 @@ boost::system::result<JsonObject, RpcError> run_method(const mcp::Tools& parts, 
     if (!called)
       return RpcError{mcp::ErrorCode::invalid_params, 200,
                       "unknown tool: " + std::string(*name) + "; tools are " +
-                          mcp::tool_names(*exchange.snapshot, exchange.key)};
+                          tool_names(*exchange.snapshot, exchange.key)};
     result = std::move(*called);
   } else {
     const int status = era == Era::stateless ? 404 : 200;

@@ -151,6 +151,8 @@ class Poster {
       out.id = message.id;
       out.wants_reply = !message.is_notification && !message.is_response;
       add_headers(message, out.headers);
+    } else {
+      add_session_version(out.headers);
     }
     out.body = std::move(line);
     return out;
@@ -165,11 +167,14 @@ class Poster {
         headers.push_back({"Mcp-Name", std::string(*name)});
       return;
     }
-    if (message.method == "initialize") {
+    if (message.method == "initialize")
       session_version_ = mcp::agreed_version(message);
-    } else if (!session_version_.empty()) {
-      headers.push_back({"MCP-Protocol-Version", session_version_});
-    }
+    else
+      add_session_version(headers);
+  }
+
+  void add_session_version(std::vector<Header>& headers) const {
+    if (!session_version_.empty()) headers.push_back({"MCP-Protocol-Version", session_version_});
   }
 
   std::string key_;

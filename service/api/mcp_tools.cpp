@@ -294,13 +294,6 @@ JsonArray tool_list(const Snapshot& snapshot, const KeyConfig* key) {
   return out;
 }
 
-std::string tool_names(const Snapshot& snapshot, const KeyConfig* key) {
-  std::string out;
-  for (const SearchTool& tool : listed_tools(snapshot, key)) out += tool.name + ", ";
-  out += kListDomains;
-  return may_fetch_pages(snapshot, key) ? out + ", " + std::string(kFetchPage) : out;
-}
-
 Result<ToolSearch> read_tool_search(const SearchTool& tool, const JsonObject& arguments) {
   JsonFields fields(arguments);
   ToolSearch out;
@@ -362,7 +355,8 @@ std::string connector_results(const SearchAnswer& answer, const ShownResults& sh
   JsonArray results;
   for (const std::size_t at : shown.positions) {
     const Hit& hit = answer.results[at].hit;
-    results.push_back(JsonObject{{"id", hit.url}, {"title", hit.title}, {"url", hit.url}});
+    const std::string& title = hit.title.empty() ? hit.url : hit.title;  // which connectors require
+    results.push_back(JsonObject{{"id", hit.url}, {"title", title}, {"url", hit.url}});
   }
   return to_text(JsonObject{{"results", std::move(results)}});
 }
@@ -442,12 +436,16 @@ std::string relevance_text(const FusedResult& result) {
 }
 
 /// The text below the results.
-std::string closing_text(const SearchAnswer& answer, const ToolSearch& wanted, bool is_empty, bool has_more) {
+std::string closing_text(const SearchAnswer& answer, const ShownResults& shown, const ToolSearch& wanted,
+                         bool has_more) {
   std::string out;
   if (answer.has_no_good_answer())
     out += fmt::format("No good answer: the best result has a relevance of {:.2f}, below {:g}.\n",
                        answer.cut->best, answer.cut->least);
-  else if (is_empty)
+  else if (shown.total > 0 && shown.positions.empty())
+    out += fmt::format("There is no page {}; the last result has the number {}.\n", wanted.search.page,
+                       shown.total);
+  else if (shown.positions.empty())
     out += wanted.is_filtered() ? "No result matches the sites and the time range.\n"
                                 : "No engine found anything for this query.\n";
   if (const std::string missing = failed_engines(answer); !missing.empty())
@@ -463,7 +461,7 @@ std::string lean_text(const SearchAnswer& answer, const ShownResults& shown, con
   constexpr std::size_t kLeast = 60;  // bytes for a result without its URL
   constexpr std::size_t kMaxKind = 400;
   const std::string opening = correction_text(shown);
-  const std::string closing = closing_text(answer, wanted, shown.positions.empty(), has_more);
+  const std::string closing = closing_text(answer, shown, wanted, has_more);
   std::size_t budget = std::max<std::size_t>(kBytesPerResult * static_cast<std::size_t>(wanted.limit), 560);
   budget -= std::min(budget, json_bytes(opening) + json_bytes(closing));
   std::vector<std::string> heads;

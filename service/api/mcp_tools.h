@@ -52,9 +52,6 @@ std::optional<SearchTool> find_search_tool(const Snapshot& snapshot, const KeyCo
 /// All tools as `tools/list` returns them: the default domain's first, then the others by name.
 JsonArray tool_list(const Snapshot& snapshot, const KeyConfig* key);
 
-/// Their names, for a refusal: "search_a, search_b, list_domains".
-std::string tool_names(const Snapshot& snapshot, const KeyConfig* key);
-
 /// What a call of a search tool asks for.
 struct ToolSearch {
   SearchRequest search;

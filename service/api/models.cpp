@@ -23,10 +23,17 @@ bool has_models(const Records& records) {
 
 namespace {
 
+OrRefusal<void> check_store(const Records& records) {
+  if (records.store != nullptr) return {};
+  return refusal(404, "this server has no store; name one in its configuration (store)");
+}
+
 /// Whether models can be managed here.
 OrRefusal<void> check_models(const Records& records) {
-  if (has_models(records)) return {};
-  return refusal(404, "this server has no store or no folder of models; name them in its configuration");
+  TRY_VOID(check_store(records));
+  if (records.model_versions == nullptr)
+    return refusal(404, "this server has no folder of models; name one in its configuration (models)");
+  return {};
 }
 
 /// The domain that the path names, if its models can be managed here.
@@ -188,7 +195,8 @@ Answered handle_measure_model(Records& records, const Exchange& exchange) {
 }
 
 Answered handle_reset_feedback(Records& records, const Exchange& exchange) {
-  TRY(const LoadedDomain* domain, domain_with_models(records, exchange));
+  TRY_VOID(check_store(records));
+  TRY(const LoadedDomain* domain, exchange.domain_in_path());
   TRY(const auto body, fields_of(exchange.request, {"clicks", "judgments", "online"}));
   TRY(const bool has_clicks, flag_of(body, "clicks"));
   TRY(const bool has_judgments, flag_of(body, "judgments"));
@@ -196,6 +204,7 @@ Answered handle_reset_feedback(Records& records, const Exchange& exchange) {
   if (!has_clicks && !has_judgments && !has_online)
     return refusal(400, "send {\"clicks\":true}, {\"judgments\":true}, {\"online\":true} or several");
   if (has_online) {
+    TRY_VOID(check_models(records));
     TRY_VOID(records.online_rerankers->reset(*domain));
   }
   TRY(const auto removed, records.store->reset_feedback(domain->domain.name, has_clicks, has_judgments));

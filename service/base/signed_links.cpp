@@ -174,6 +174,7 @@ std::string path_of_file_url(std::string_view url) {
 std::string FileLinks::link(std::string_view domain, std::string_view url) const {
   if (folders.empty() || !url.starts_with("file:")) return {};
   const std::string path = path_of_file_url(url);
+  if (first_invalid_utf8(path) != std::string::npos) return {};  // no parameter can have such a value
   const auto file = path.empty() ? Result<int>(-1) : open_local_file(folders, path);
   if (!file || *file < 0) return {};
   ::close(*file);

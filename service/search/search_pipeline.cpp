@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/languages.h"
 #include "core/text.h"
 #include "fetchers/calling/fetcher.h"
 #include "service/base/dates.h"
@@ -93,6 +94,9 @@ Result<std::vector<ExpandedQuery>> expand_request(const Snapshot& snapshot, cons
                                                   const SearchRequest& request,
                                                   const templates::ExpansionLimits& limits) {
   if (request.variants.size() > kMaxVariants) return fail(Code::usage, "more than 16 query variants");
+  const bool is_usual = request.language.empty() || request.language == snapshot.engines.language;
+  if (!is_usual && language_tag(request.language).empty())
+    return fail(Code::usage, "the language is no language tag; write one such as de or pt-BR");
   std::vector<ExpandedQuery> queries;
   templates::TypedQuery asked;
   const bool has_query = !request.slots.slots.empty() || !request.text.empty();

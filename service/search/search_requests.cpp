@@ -212,6 +212,11 @@ void read_time_range(JsonFields& fields, NativeSearch& out) {
     fields.set_mistake("\"time_range\" must be day, week, month or year");
 }
 
+/// As in the parameter `language`, "all" and "auto" mean any.
+std::string without_any(std::string language) {
+  return language == "all" || language == "auto" ? std::string() : std::move(language);
+}
+
 }  // namespace
 
 Result<NativeSearch> read_native_search(const JsonObject& body) {
@@ -229,7 +234,7 @@ Result<NativeSearch> read_native_search(const JsonObject& body) {
   out.is_verbatim = fields.flag("verbatim").value_or(false);
   out.search.asks_all = fields.flag("all_lists").value_or(false);
   out.search.deadline_seconds = fields.number("deadline_ms", 1, 120000).value_or(0) / 1e3;
-  out.search.language = fields.text("language", 40).value_or("");
+  out.search.language = without_any(fields.text("language", 40).value_or(""));
   out.search.safe_search = fields.integer("safe_search", 0, 2).value_or(0);
   read_min_relevance(fields, out.search);
   read_time_range(fields, out);

@@ -273,7 +273,7 @@ Result<void> for_each_exported_line(
   return for_each_line(path, [&](std::string_view text, std::size_t number) -> Result<void> {
     if (text.empty()) return {};
     const std::string place = fmt::format("{}:{}", path, number);
-    TRY(const Json json, parse_json(text, place));
+    TRY(const Json json, parse_json(text, path, Code::bad_data, {.first_line = number}));
     if (!json.is_object()) return fail(Code::bad_data, place + ": not an object");
     const ExportedLine line(json.get_object(), place);
     TRY(std::string domain, line.text("domain"));

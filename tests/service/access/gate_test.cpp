@@ -352,7 +352,12 @@ TEST_CASE("A password is a key where searching needs one but never from another 
   CHECK(closed.status(asks, {basic_of("search"), {"Sec-Fetch-Site", "same-site"}}, "POST") == 401);
   for (const Access access : {Access::admin, Access::judge, Access::metrics}) {
     closed.peer = "192.0.2.7";
-    CHECK(closed.status(rules_of(access), {basic_of("admin")}) == 401);
+    Exchange request = closed.exchange({basic_of("admin")});
+    const RouteRules rules = rules_of(access);
+    const auto refusal = closed.gate->check(&rules, request);
+    REQUIRE(refusal.has_value());
+    CHECK(refusal->status == 401);
+    CHECK(refusal->text.find("password") == std::string::npos);  // it would not be taken
   }
   CHECK(open.status(reads, {basic_of("guess")}) == 0);
 }

@@ -276,6 +276,7 @@ TEST_CASE("The command metafuse fuse --json answers each line of a file", "[serv
   CHECK(bad.status == 65);
   CHECK(bad.out == service::fuse_lines(one + "\n{}", {}));
   CHECK(bad.err.find(":2: the first of 1 refused request;") != std::string::npos);
+  CHECK(service::fuse_lines(one + "\n\n{]", {}).find("body:3:2: ") != std::string::npos);
   CHECK(run_command({METAFUSE_EXECUTABLE, "fuse", folder.path("good")}).status == 64);
 }
 

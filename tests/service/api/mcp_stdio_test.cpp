@@ -91,13 +91,14 @@ const std::vector<std::string> kConversation = {
     line_of(6, "no/such"),
     line_of(7, "tools/list", R"("_meta":{"io.modelcontextprotocol/protocolVersion":"1999-01-01"})"),
     "{damaged",
+    "[" + line_of(9, "ping") + "]",
     std::string(2 << 20, ' ') + "x",
     line_of(8, "ping"),
 };
 
 void check_conversation(const StdioExchange& said) {
   REQUIRE(said.outcome.has_value());
-  CHECK(said.replies.size() == 10);  // nothing for the notification and the empty line
+  CHECK(said.replies.size() == 11);  // nothing for the notification and the empty line
   CHECK(said.to(1).at("result").at("protocolVersion") == "2025-06-18");
   CHECK(said.to(2).at("result").at("tools").at(0).at("name") == "search_pages");
   const Json& found = said.to(3).at("result").at("content").at(0).at("text");
@@ -107,10 +108,14 @@ void check_conversation(const StdioExchange& said) {
   CHECK(said.to(6).at("error").at("code") == -32601);
   CHECK(said.to(7).at("error").at("code") == -32022);
   CHECK(said.to(8).at("result").as_object().empty());
-  int nameless = 0;
-  for (const JsonObject& reply : said.replies)
-    if (reply.at("id").is_null()) nameless += reply.at("error").at("code") == -32700 ? 1 : 0;
-  CHECK(nameless == 2);  // the line that is not JSON and the line that is too long
+  int unread = 0, refused = 0;
+  for (const JsonObject& reply : said.replies) {
+    if (!reply.at("id").is_null()) continue;
+    unread += reply.at("error").at("code") == -32700 ? 1 : 0;
+    refused += reply.at("error").at("code") == -32600 ? 1 : 0;
+  }
+  CHECK(unread == 2);   // the line that is not JSON and the line that is too long
+  CHECK(refused == 1);  // the batch, which this version does not have
 }
 
 }  // namespace

@@ -176,7 +176,8 @@ TEST_CASE("Each domain is a tool that describes what it searches and its slots a
   CHECK(domains.body.at("result").at("structuredContent").at("domains").as_array().size() == 1);
   const auto unknown = call(server, rpc("tools/call", R"("name":"search_none","arguments":{})"));
   CHECK(unknown.body.at("error").at("message") ==
-        "unknown tool: search_none; tools are search_pages, web_search, list_domains, fetch_page");
+        "unknown tool: search_none; tools are search_pages, web_search, list_domains, fetch_page, search, "
+        "fetch");
 }
 
 TEST_CASE("The list of domains names each one's tool, and none that only fuses callers' lists",
@@ -296,6 +297,9 @@ TEST_CASE("A tool's page and sites and time range select from all results", "[se
   CHECK(text(R"("query":"ada","time_range":"week")").find("a.example") == std::string::npos);
   CHECK(text(R"("query":"ada","sites":["none.example"])") ==
         "No result matches the sites and the time range.\n");
+  for (const std::string sites : {"", R"(,"sites":["c.example","d.example","a.example","b.example"])"})
+    CHECK(text(R"("query":"ada","limit":2,"page":50)" + sites) ==
+          "There is no page 50; the last result has the number 4.\n");
   for (const char* wrong :
        {R"("query":"ada","time_range":"century")", R"("query":"ada","page":0)", R"("query":"ada","limit":51)",
         R"("query":"ada","domain":"pages")", R"("limit":3)"})

@@ -74,6 +74,8 @@ TEST_CASE("Only files below the folders that can be read get signed links", "[se
        {"docs2/a.md", "docs", "docs/", "secret.md", "docs/out.md", "docs/none.md", "docs/large.md"})
     CHECK(links.link("pages", file_url(folder.path(name))).empty());
   CHECK(links.link("pages", "https://docs/a.md").empty());
+  // a name that is not UTF-8, which no parameter of a link could name
+  CHECK(links.link("pages", file_url(folder.write("docs/\xFF.md", "words"))).empty());
 }
 
 TEST_CASE("A compressed file is opened as what it holds and unknown bytes are saved", "[service][files]") {

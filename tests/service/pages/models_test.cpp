@@ -7,6 +7,7 @@
 #include "service/learning/caretaker.h"
 #include "service/learning/store_training.h"
 #include "tests/service/learning/learning_server.h"
+#include "tests/support/serve_process.h"
 
 using namespace metafuse;
 using namespace metafuse::test;
@@ -221,6 +222,21 @@ TEST_CASE("The page of models does the same as the API and needs the same key", 
   CHECK(status_in(server.post("/models/none", "application/x-www-form-urlencoded", "action=show")) == 404);
   TestServer bare;
   CHECK(bare.get("/models").find("no store or no folder of models") != std::string::npos);
+}
+
+TEST_CASE("Clicks and judgments are forgotten without a folder of models, too", "[service][models]") {
+  ServeProcess server("127.0.0.1:0", learning_config());
+  const auto reset = [&](const std::string& body) {
+    RawClient client(server.port());
+    client.send("POST /v1/models/d/reset HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n" + kAdmin +
+                "Content-Type: application/json\r\nContent-Length: " + std::to_string(body.size()) +
+                "\r\n\r\n" + body);
+    return client.read_all();
+  };
+  CHECK(status_in(reset(R"({"clicks":true,"judgments":true})")) == 200);
+  const std::string online = reset(R"({"online":true})");
+  CHECK(status_in(online) == 404);
+  CHECK(online.find("no folder of models; name one") != std::string::npos);
 }
 
 TEST_CASE("A model that does not fit its templates is not activated", "[service][models]") {

@@ -114,6 +114,9 @@ TEST_CASE("A bad line of one domain leaves nothing of any domain imported", "[se
   const std::string to = folder.path("new.db");
   REQUIRE(open_store(to).has_value());
   CHECK(run_metafuse({"store", "import", "--store", to, broken}).status == static_cast<int>(Code::bad_data));
+  const std::string cut = folder.write("cut.jsonl", lines + "{]\n");
+  CHECK(run_metafuse({"store", "import", "--store", to, cut})
+            .err.find("cut.jsonl:" + std::to_string(lines_of(lines) + 1) + ":2: ") != std::string::npos);
   CHECK(run_metafuse({"store", "check", "--store", to}).out ==
         "sound: 0 searches, 0 clicks, 0 judgments, 0 template versions\n");
 }
