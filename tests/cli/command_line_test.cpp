@@ -377,7 +377,7 @@ TEST_CASE("Two record processes cannot write to one folder", "[cli][record]") {
   CHECK(done.status == 0);
   check_refused(run_metafuse({"record", "--config", folder.path("e.yaml"), "--domain", "d", "--queries",
                               queries, "--output", folder.path("out")}),
-                65, "is not a server configuration; it defines engines");
+                78, "is not a server configuration; it defines engines");
 }
 
 TEST_CASE("Options with the same meaning for several learners are explained once", "[cli]") {
