@@ -4,8 +4,7 @@
 #include <array>
 #include <iterator>
 
-#include <fmt/format.h>
-
+#include "core/encoding.h"
 #include "core/text.h"
 #include "service/http/head.h"
 #include "service/search/typed_conditions.h"
@@ -49,28 +48,29 @@ std::size_t word_end(std::string_view text, std::size_t begin, std::size_t at) {
   return begin + truncate_utf8(text.substr(begin), at - begin).size();
 }
 
-/// Whether a text has no control, direction or blank characters, which could make an address look like
-/// another one.
+/// Whether a control, direction or blank character could make an address look like another one.
+bool can_mislead(char32_t c) {
+  return c <= 0x20 || (c >= 0x7F && c <= 0xA0) || c == 0xAD || c == 0x61C || (c >= 0x2000 && c <= 0x206F) ||
+         c == 0x3000 || c == 0xFEFF || c >= 0xE000;
+}
+
 bool is_safe_to_show(std::string_view text) {
   if (first_invalid_utf8(text) != std::string_view::npos) return false;
-  for (std::size_t at = 0; at < text.size();) {
-    const char32_t c = next_code_point(text, at);
-    if (c <= 0x20 || (c >= 0x7F && c <= 0xA0) || c == 0xAD || c == 0x61C || (c >= 0x2000 && c <= 0x206F) ||
-        c == 0x3000 || c == 0xFEFF || c >= 0xE000)
-      return false;
-  }
+  for (std::size_t at = 0; at < text.size();)
+    if (can_mislead(next_code_point(text, at))) return false;
   return true;
 }
 
-/// A piece of a URL as it stands. If that is not safe, all controls and characters beyond ASCII are encoded.
+/// A piece of a URL as it stands, but with all characters but blanks encoded that could mislead.
 std::string shown_piece(std::string_view piece) {
-  if (is_safe_to_show(piece)) return std::string(piece);
+  const std::string valid = to_valid_utf8(piece);
   std::string out;
-  for (const char c : piece)
-    if (c >= 0x20 && c < 0x7F)
-      out += c;
-    else
-      out += fmt::format("%{:02X}", static_cast<unsigned char>(c));
+  for (std::size_t at = 0; at < valid.size();) {
+    const std::size_t begin = at;
+    const bool is_encoded = can_mislead(next_code_point(valid, at)) && valid[begin] != ' ';
+    const std::string_view character = std::string_view(valid).substr(begin, at - begin);
+    out += is_encoded ? percent_encoded(character) : std::string(character);
+  }
   return out;
 }
 

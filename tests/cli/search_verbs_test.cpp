@@ -70,10 +70,10 @@ TEST_CASE("Nothing of an engine's answer acts on the terminal that shows it", "[
                    "32m");
   });
   const TemporaryFolder folder;
-  const std::string engines = folder.write(
-      "e.yaml",
-      "allow_private: true\nengines: [{name: e, engine: json_engine, search_url: 'http://127.0.0.1:" +
-          std::to_string(server.port()) + "/?q={query}', results_query: r, url_query: u}]\n");
+  const std::string engines =
+      folder.write("e.yaml", "engines: [{name: e, engine: json_engine, search_url: 'http://127.0.0.1:" +
+                                 std::to_string(server.port()) +
+                                 "/?q={query}', results_query: r, url_query: u, title_query: t}]\n");
   const std::string words = std::string(METAFUSE_EXECUTABLE) + " engines try --config " + engines + " e red";
   const auto at_terminal = test::run_command({"script", "-qec", words, "/dev/null"});
   const auto piped = test::run_command({"sh", "-c", words});

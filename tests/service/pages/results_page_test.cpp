@@ -106,7 +106,7 @@ TEST_CASE("A shown address is readable and cannot look like another one", "[serv
   // the same characters, not encoded
   CHECK(shown("https://a.example/\u202Egpj.exe") == "a.example › %E2%80%AEgpj.exe");
   CHECK(shown("https://a.example/?a=\u202E"
-              "abc/ü") == "a.example?a=%E2%80%AEabc/%C3%BC");
+              "abc/ü") == "a.example?a=%E2%80%AEabc/ü");
   CHECK(shown("https://a\u202E"
               "b.example/") == "a%E2%80%AEb.example");
   CHECK(shown("https://münchen.example/straße?ü=/") == "münchen.example › straße?ü=/");
