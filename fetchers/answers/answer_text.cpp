@@ -324,6 +324,10 @@ std::string without_controls(std::string_view text) {
   std::string out;
   std::size_t kept = 0;  // bytes of `valid` that are in `out`
   for (std::size_t at = 0; at < valid.size();) {
+    if (valid[at] >= ' ' && valid[at] < 0x7F) {  // nearly all of most documents
+      ++at;
+      continue;
+    }
     const std::size_t begin = at;
     const char32_t c = next_code_point(valid, at);
     if (!is_control(c) || ends_line_or_cell(c)) continue;
