@@ -102,7 +102,7 @@ std::string default_text(const Setting<Section>& setting, Number value) {
 /// Appends one line per row, with the type, range and default that reading uses.
 template <class Section, std::size_t N>
 void describe_settings(std::string& out, std::string_view prefix, const Setting<Section> (&settings)[N]) {
-  const Section defaults{};
+  static const Section defaults{};
   for (const Setting<Section>& setting : settings) {
     const auto type = [&](auto value) -> std::string {
       using Value = decltype(value);
