@@ -255,7 +255,7 @@ TEST_CASE("Error messages do not write control characters of a file to the termi
   const TemporaryFolder folder;
   const auto done = run_metafuse(
       {"train", "--letor", folder.write("t", "\x1b[2J\x7F\xff qid:1 1:1\n"), "--model", folder.path("m")});
-  check_refused(done, 65, " [2J \xEF\xBF\xBD");
+  check_refused(done, 65, "?[2J \xEF\xBF\xBD");
 }
 
 TEST_CASE("An output that cannot be written is reported before the work begins", "[cli]") {

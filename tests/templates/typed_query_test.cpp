@@ -264,7 +264,6 @@ TEST_CASE("Alternatives are kept if the syntax supports them among other words",
 TEST_CASE("A slot given by name is never read as conditions", "[templates][typed]") {
   CHECK(typed_expansion("{A} {B|words}", "text -emacs", "web", {{{"B", "-gnu site:kde.org"}}}) ==
         "text gnu site kde.org -emacs");
-  CHECK(typed_expansion("{A}", "ignored -gnu", "web", {{{"A", "text -emacs"}}}) == "text emacs");
 }
 
 TEST_CASE("A query of only conditions or too many gives an error that says what to do",
