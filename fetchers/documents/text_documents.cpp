@@ -372,12 +372,12 @@ SourceDocument html_document(std::string_view page) {
   if (!is_other) page = decoded;
   const HtmlDocument tree = parse_html(page, "");
   if (!tree) return document;
-  ReadablePage read = readable_page(*tree, "", PageForm::text);
+  const ReadablePage read = readable_page(*tree, "", PageForm::text);
   const bool is_titled = letters_in(read.title) > 0 || read.heading.empty();
   set_field(document, "title", cut_title(is_titled ? read.title : read.heading));
-  set_text(document, std::move(read.text));
-  PageFacts facts = facts_of(xmlDocGetRootElement(tree.get()));
   document.ends_at = end_of(*tree);
+  set_text(document, read.text);
+  PageFacts facts = facts_of(xmlDocGetRootElement(tree.get()));
   set_field(document, "language", std::move(facts.language));
   set_field(document, "date", std::move(facts.date));
   return document;

@@ -104,7 +104,7 @@ TEST_CASE("A saved answer is read as that of the query at this time", "[fetchers
   const auto trial = try_engine(engine, "apples", options);
   REQUIRE(trial.has_value());
   CHECK(trial->text.find("pears") == std::string::npos);
-  CHECK(trial->text.find("\"published\": \"20") != std::string::npos);
+  CHECK(trial->text.find("\"published\":\"20") != std::string::npos);
 }
 
 TEST_CASE("A part may have fallback paths and url_format comes last", "[fetchers][definition]") {

@@ -366,7 +366,10 @@ TEST_CASE("A refused block of a settings.yml costs no other one of its name",
 TEST_CASE("A new host with a group that its pattern lacks is left out aloud",
           "[fetchers][definition][searxng]") {
   const auto file = parse_engine_file(
-      "hostnames:\n  replace: {'a\\.example$': 'b.example\\7', '(c)\\.example$': '\\1.test'}\nengines: []\n",
+      "hostnames:\n  replace: {'a\\.example$': 'b.example\\7', '(c)\\.example$': '\\1.test'}\nengines:\n"
+      "  - {name: e, engine: json_engine, search_url: 'http://e.example/?q={query}', results_query: r, "
+      "url_query: u, "
+      "title_query: t}\n",
       "settings.yml");
   REQUIRE(file.has_value());
   CHECK(file->defaults.hostnames.replace == StringPairs{{"(c)\\.example$", "\\1.test"}});

@@ -165,13 +165,13 @@ TEST_CASE("Mistakes in database definitions are reported", "[fetchers][databases
   CHECK(mistake("engine: postgresql, database: x, table: pages, search: vector")
             .find("needs the query's vector") != std::string::npos);
   const std::string postgresql = "engine: postgresql, database: x, query_str: \"";
-  CHECK(mistake(postgresql + "SELECT url FROM p WHERE tags ? 'open' AND title ILIKE :wildcard\"").empty());
+  CHECK(mistake(postgresql + "SELECT url FROM p WHERE tags ? 'open' AND title ILIKE :wildcard\"") == "none");
   CHECK(mistake(postgresql + "SELECT url FROM p WHERE n = $1 AND title ILIKE :wildcard\"").find("\"$1\"") !=
         std::string::npos);
   const std::string sqlite = "engine: sqlite, database: x.db, query_str: \"";
   for (const std::string right : {"Select url FROM p WHERE t = :query", "(SELECT :query AS url)",
                                   "SELECT url FROM p WHERE t LIKE '%(search_term)s'"})
-    CHECK(mistake(sqlite + right + "\"").empty());
+    CHECK(mistake(sqlite + right + "\"") == "none");
   CHECK(mistake(sqlite + "SELECT url FROM p WHERE t LIKE :wildcard AND lang = :lang\"")
             .find("unknown value :lang") != std::string::npos);
   CHECK(mistake(sqlite + "SELECT :vector AS url\"").find("not given a :vector") != std::string::npos);
