@@ -75,7 +75,7 @@ TEST_CASE("Queries that are trained on do not say when to stop", "[cli][train]")
   const auto refused =
       lists.run({"train", "--model", lists.folder.path("m.json"), "--validate", lists.folder.path("qrels")});
   CHECK(refused.status == 64);
-  CHECK(refused.err.find("--validate: 12 of its 12 queries are trained on, the first is 1;") !=
+  CHECK(refused.err.find("--validate: 12 of its 12 queries are trained on, the first is \"1\";") !=
         std::string::npos);
 }
 

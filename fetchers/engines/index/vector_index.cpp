@@ -231,10 +231,10 @@ Result<std::size_t> fold_in_vectors(SqliteDatabase& database, const VectorMeta& 
 Result<std::size_t> write_vectors(SqliteDatabase& database, const VectorOptions& options,
                                   const VectorWriting& writing) {
   const bool is_lsi = options.source == VectorOptions::Source::lsi;
-  if (is_lsi) TRY_VOID(note_wanted_vectors(database, options.dimensions));
   TRY(const auto before, read_vector_meta(database, "the index"));
   const auto written = is_lsi ? write_lsi(database, options, writing)
                               : write_from_endpoint(database, options, writing, before.dimensions);
+  if (is_lsi) TRY_VOID(note_wanted_vectors(database, options.dimensions));
   const bool is_bad = !written && written.error().code == Code::bad_data;
   if (is_bad && options.is_optional) return std::size_t{0};
   // the endpoint's answer is bad, not the index

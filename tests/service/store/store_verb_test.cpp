@@ -216,7 +216,9 @@ TEST_CASE("The command metafuse key new prints the key once and YAML for the ser
   CHECK(key.size() == 3 + 48);
   CHECK(made.err.find(key) == std::string::npos);
   folder.write("a.yaml", "");
-  const std::string yaml = made.err.substr(made.err.find("keys:\n"));
+  const std::size_t entry = made.err.find("  - name:");
+  REQUIRE(entry != std::string::npos);
+  const std::string yaml = "keys:\n" + made.err.substr(entry);
   const auto config = parse_config("version: 1\ntemplates: [a.yaml]\n" + yaml, folder.path("metafuse.yaml"));
   REQUIRE(config.has_value());
   REQUIRE(config->keys.size() == 1);
