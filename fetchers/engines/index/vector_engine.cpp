@@ -65,7 +65,7 @@ Result<std::shared_ptr<const LoadedVectors>> load_vectors(const std::string& pat
   TRY(auto meta, read_vector_meta(database, path));
   // latent semantic indexing has not found words in common yet: no document is like a query
   if (meta.source == VectorSource::none && wants_vectors(database))
-    return std::make_shared<const LoadedVectors>(LoadedVectors{meta, VectorRows(0), {}});
+    return std::make_shared<const LoadedVectors>(LoadedVectors{meta, VectorRows(1), {}});
   if (meta.source == VectorSource::none) return no_vectors(path);
   auto loaded = std::make_shared<LoadedVectors>(LoadedVectors{meta, VectorRows(meta.dimensions), {}});
   auto counted = database.prepare("SELECT count(*) FROM vectors");
