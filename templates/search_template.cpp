@@ -157,13 +157,14 @@ class TextParser {
   SlotUse slot_use(std::size_t begin, std::size_t end) {
     SlotUse use;
     use.in_quotes = quote_at_ != kNone;
-    const std::size_t name_end = std::min(text_.find('|', begin), end);
+    const std::string_view before_end = text_.substr(0, end);  // or each slot would be looked for in all text
+    const std::size_t name_end = std::min(before_end.find('|', begin), end);
     use.slot = ascii_trimmed(text_.substr(begin, name_end - begin), " ");
     if (!is_slot_name(use.slot))
       mistake(begin, use.slot.empty() ? "no slot name between the braces"
                                       : "\"" + use.slot + "\" is not a slot name; use letters, digits and _");
     for (std::size_t at = name_end; at < end;) {
-      const std::size_t filter_end = std::min(text_.find('|', at + 1), end);
+      const std::size_t filter_end = std::min(before_end.find('|', at + 1), end);
       add_filter(use, at + 1, filter_end);
       at = filter_end;
     }

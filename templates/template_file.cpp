@@ -348,8 +348,9 @@ class FileReader {
       const Slot* slot = domain_.find_slot(piece.slot.slot);
       if (slot == nullptr && knows_slots_ && is_slot_name(piece.slot.slot)) {
         const Place place = place_in(query, piece.offset);
+        // An error beyond the last that is kept only says that there are more.
         diagnostics_.error({place.line, place.column + (place.column > 0 ? 1 : 0)},
-                           unknown_slot(piece.slot.slot));
+                           diagnostics_.is_full() ? "unknown slots" : unknown_slot(piece.slot.slot));
       }
       if (slot == nullptr) continue;
       used_.insert(slot->name);

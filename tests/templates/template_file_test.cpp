@@ -260,7 +260,7 @@ TEST_CASE("A file that has no templates is one clear error", "[templates][file]"
 
 TEST_CASE("Error messages about a hostile file stay small", "[templates][security]") {
   std::string slots, query;
-  for (int i = 0; i < 1000; ++i) slots += (i == 0 ? "S" : ", S") + std::to_string(i) + ": ";
+  for (int i = 0; i < 200; ++i) slots += (i == 0 ? "S" : ", S") + std::to_string(i) + ": ";
   for (int i = 0; i < 4000; ++i) query += "{X}";
   const std::string file = "version: 1\ndomain: d\nslots: {" + slots + "}\ntemplates:\n";
   const auto unknown = parse_domain_file(file + "  - {id: a, engine: e, query: '" + query + "'}\n", "f");
@@ -268,7 +268,7 @@ TEST_CASE("Error messages about a hostile file stay small", "[templates][securit
   const std::string said = unknown.error().text;
   CHECK(said.size() < 100 * 600);
   CHECK(std::count(said.begin(), said.end(), '\n') == 100);
-  CHECK(unknown.error().text.find("S9 and 990 more") != std::string::npos);
+  CHECK(unknown.error().text.find("S9 and 190 more") != std::string::npos);
   CHECK(unknown.error().text.ends_with("f: more mistakes follow; correct these first"));
 
   const auto long_key =
@@ -354,8 +354,8 @@ TEST_CASE("The places of a query's many unknown slots are found in time linear i
   const auto errors = errors_of(text);
   const double seconds = static_cast<double>(std::clock() - begin) / CLOCKS_PER_SEC;
   REQUIRE(errors.size() == Diagnostics::kMost + 1);
-  CHECK(begins(errors[0], "f:4:40: "));
-  CHECK(begins(errors[99], "f:4:337: "));
+  CHECK(begins(errors[0], "f:4:41: "));
+  CHECK(begins(errors[99], "f:4:338: "));
   const auto begin_of_yaml = std::clock();
   REQUIRE(parse_yaml(text, "f").has_value());
   const double yaml_seconds = static_cast<double>(std::clock() - begin_of_yaml) / CLOCKS_PER_SEC;

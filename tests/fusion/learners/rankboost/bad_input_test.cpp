@@ -56,17 +56,20 @@ TEST_CASE("Input without a crucial pair is refused", "[fusion][rankboost]") {
 
 TEST_CASE("Input without any feature is refused", "[fusion][rankboost]") {
   const TemporaryFolder folder;
+  const std::string judged = folder.write("judged", "1 qid:1\n0 qid:1\n");
   for (const std::string learner : {"auto", "monotone-trees", "rankboost", "reciprocal-ranks"})
-    check_refused(train_on_bad_input(folder, "1 qid:1\n0 qid:1\n", {"--learner", learner}), 65,
-                  "judged: no line has a feature; write each one as NUMBER:VALUE behind the qid");
+    check_refused(
+        run_metafuse({"train", "--learner", learner, "--letor", judged, "--model", folder.path("model")}), 65,
+        "judged: no line has a feature; write each one as NUMBER:VALUE behind the qid");
   CHECK_FALSE(has_model(folder));
 }
 
 TEST_CASE("A query has at most 1000 different grades", "[fusion][rankboost]") {
   const TemporaryFolder folder;
   std::string judged;
-  for (int grade = 0; grade < 1000; ++grade) judged += std::to_string(grade) + " qid:1 1:1\n";
-  check_done(train_on_bad_input(folder, judged), "1 rounds");
+  for (int grade = 0; grade < 1000; ++grade)
+    judged += std::to_string(grade) + " qid:1 1:" + std::to_string(grade / 500) + "\n";
+  check_done(train_on_bad_input(folder, judged, {"--rounds", "1"}), "1 rounds");
   check_refused(train_on_bad_input(folder, judged + "0.5 qid:1 1:1\n"), 65,
                 "query \"1\": 1001 different grades, and at most 1000 are allowed; round them");
 }

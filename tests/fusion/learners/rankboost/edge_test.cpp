@@ -67,7 +67,7 @@ TEST_CASE("Queries without crucial pairs are skipped and counted", "[fusion][ran
   REQUIRE(train(pair, {"--rounds", "0"}).status == 0);
   REQUIRE(train(pair, {"--rounds", "many"}).status == 64);
   REQUIRE(train(pair, {"--weak-learner", "4"}).status == 64);
-  REQUIRE(train("1 qid:1 1000000:2 #docid = a\n0 qid:1 1:1 #docid = b\n", {}).status == 0);
+  REQUIRE(train("1 qid:1 65536:2 #docid = a\n0 qid:1 1:1 #docid = b\n", {}).status == 0);
 }
 
 TEST_CASE("A feature whose range overflows does not disturb the others", "[fusion][rankboost]") {
