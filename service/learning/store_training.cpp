@@ -249,9 +249,8 @@ class Collector {
     if (!options_.are_held_out_used && !is_of_model) judged_grades_.emplace(query.query, grades_of(query));
     TRY(const auto search, search_to_learn(store_, options_.domain, query, features_));
     if (!search) return leave_out();
-    // a model grades whole pools: what it has not graded lay deeper, and may be good
-    const bool is_pool = is_of_model || options_.are_unjudged_ignored;
-    add_rows(std::string(fusion::kJudgedRow) + query.query, *search, learned_grades(query), is_pool);
+    add_rows(std::string(fusion::kJudgedRow) + query.query, *search, learned_grades(query),
+             is_of_model || options_.are_unjudged_ignored);
     ++(is_of_model ? report_.model_queries : report_.judged_queries);
     return {};
   }
