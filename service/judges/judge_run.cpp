@@ -231,6 +231,12 @@ class JudgeWork {
     has_changed_.notify_all();
   }
 
+  /// A document of which the model said something without a grade.
+  struct Refusal {
+    std::size_t task, document;
+    std::string answer;
+  };
+
   /// What became of a request after all tries.
   struct Exchanged {
     std::optional<ChatAnswer> answer;
@@ -314,7 +320,8 @@ class JudgeWork {
     const bool is_last = batch.is_repeated && batch.documents.size() == 1;
     const auto grades = answer->content ? read_grades_answer(*answer->content, request.ids) : std::nullopt;
     if (grades) {
-      for (std::size_t i = 0; i < grades->size(); ++i) TRY_VOID(keep(batch, i, (*grades)[i]));
+      for (std::size_t i = 0; i < grades->size(); ++i)
+        TRY_VOID(keep(batch, i, (*grades)[i], *answer->content));
       return {};
     }
     if (answer->is_cut || (is_last && !answer->content)) {
@@ -391,7 +398,7 @@ class JudgeWork {
     const std::size_t document = batch.documents.front();
     const std::lock_guard lock(mutex_);
     if (run_.refused_answer.empty()) run_.refused_answer = answer;
-    refusals_.emplace(digest(batch.task, document), std::pair(batch.task, document));
+    refusals_.emplace(digest(batch.task, document), Refusal{batch.task, document, answer});
     ++run_.refused;
     ++done_;
     report();
@@ -401,20 +408,20 @@ class JudgeWork {
   /// and should be asked for again when that is mended.
   Result<void> keep_refusals() {
     if (run_.graded + run_.known == 0) return {};
-    for (const auto& [question, place] : refusals_)
-      TRY_VOID(keep_line(question, place.first, place.second, std::nullopt));
+    for (const auto& [question, refusal] : refusals_)
+      TRY_VOID(keep_line(question, refusal.task, refusal.document, std::nullopt, refusal.answer));
     return {};
   }
 
   Result<void> keep_line(const std::string& question, std::size_t task, std::size_t document,
-                         std::optional<int> grade) {
-    return kept_.add(
-        {question, endpoint_.model().model, tasks_[task].query, tasks_[task].documents[document], grade});
+                         std::optional<int> grade, std::string_view answer) {
+    return kept_.add({question, endpoint_.model().model, tasks_[task].query, tasks_[task].documents[document],
+                      grade, answer});
   }
 
-  Result<void> keep(const Batch& batch, std::size_t place, int grade) {
+  Result<void> keep(const Batch& batch, std::size_t place, int grade, std::string_view answer) {
     const std::size_t document = batch.documents[place];
-    TRY_VOID(keep_line(digest(batch.task, document), batch.task, document, grade));
+    TRY_VOID(keep_line(digest(batch.task, document), batch.task, document, grade, answer));
     const std::lock_guard lock(mutex_);
     run_.grades[batch.task][document] = grade;
     ++run_.graded;
@@ -443,11 +450,11 @@ class JudgeWork {
   double tokens_per_byte_ = 0;  ///< the most that a prompt of this run had
   bool is_ended_ = false;
   bool has_chatted_ = false;
-  bool has_answered_ = false;  ///< to any request, in whatever form
-  std::size_t fruitless_ = 0;  ///< documents in a row whose requests were not answered
-  std::string last_failure_;   ///< of a request that was not answered
-  std::string hint_;           ///< what to do about it
-  std::map<std::string, std::pair<std::size_t, std::size_t>> refusals_;  ///< task and document, by question
+  bool has_answered_ = false;                ///< to any request, in whatever form
+  std::size_t fruitless_ = 0;                ///< documents in a row whose requests were not answered
+  std::string last_failure_;                 ///< of a request that was not answered
+  std::string hint_;                         ///< what to do about it
+  std::map<std::string, Refusal> refusals_;  ///< by question
   std::size_t strange_ = 0;
   std::optional<Error> error_;
   JudgeRun run_;

@@ -9,6 +9,7 @@
 #include "core/digest.h"
 #include "core/json.h"
 #include "core/json_members.h"
+#include "core/text.h"
 #include "core/text_file.h"
 #include "service/learning/judge_grades.h"
 
@@ -16,6 +17,7 @@ namespace metafuse::service {
 
 namespace {
 
+constexpr std::size_t kMostOfAnswer = 2000;
 constexpr std::string_view kLineBegin = "{\"digest\":";
 
 bool begins_like_ours(std::string_view line) {
@@ -80,7 +82,8 @@ Result<void> KeptAnswers::add(const Line& line) {
                                               {"model", line.model},
                                               {"query", line.query},
                                               {"document", line.document},
-                                              {"grade", line.grade ? Json(*line.grade) : Json()}}) +
+                                              {"grade", line.grade ? Json(*line.grade) : Json()},
+                                              {"answer", truncate_utf8(line.answer, kMostOfAnswer)}}) +
                            "\n";
   const std::lock_guard lock(mutex_);
   // The line break ends a line that a killed run may have left cut off.

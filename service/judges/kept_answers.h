@@ -23,8 +23,8 @@ struct KeptAnswer {
 std::string digest_of_question(std::string_view model, const JudgePrompt& prompt, std::string_view query,
                                const TextToGrade& document);
 
-/// The answers of all runs, in a file of JSON lines {"digest","model","query","document","grade"} that grows
-/// by a line per answer. A grade of null says that the model refused. Thread-safe.
+/// The answers of all runs, in a file of JSON lines {"digest","model","query","document","grade","answer"},
+/// which grows by a line per document. A grade of null says that the model refused. Thread-safe.
 class KeptAnswers {
  public:
   /// Opens or creates the file, and keeps other processes from writing to it. A last line that was cut off is
@@ -44,6 +44,7 @@ class KeptAnswers {
     std::string digest;
     std::string_view model, query, document;
     std::optional<int> grade;
+    std::string_view answer;  ///< what the model said; the first 2,000 bytes are kept, for people
   };
   /// errors: try_again: the file cannot be written
   Result<void> add(const Line& line);

@@ -124,6 +124,9 @@ TEST_CASE("An answer that cannot be read is asked again once then alone then ref
   CHECK(run->grades.at(0) == Grades{3, std::nullopt, 1});
   CHECK(run->refused == 1);
   CHECK(sizes == std::vector<std::size_t>{3, 3, 1, 1, 1});
+  const auto kept = read_text(bench.folder.path("answers.jsonl"), 100000).value();
+  CHECK(holds(kept, R"("grade":null,"answer":"I cannot help with that.")"));
+  CHECK(holds(kept, R"("grade":3,"answer":")"));
   const auto again = bench.run(server.url(), tasks_of({"good", "taboo", "fair"}));
   CHECK(again->refused == 1);
   CHECK(again->requests == 0);
