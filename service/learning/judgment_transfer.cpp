@@ -223,6 +223,12 @@ bool has_scheme(std::string_view document) {
   return document.find("://") < document.find_first_of("/?#");
 }
 
+/// Whether a document is the key of its own URL.
+bool is_url_key(std::string_view document) {
+  const auto key = canonical_url_key((has_scheme(document) ? "" : "http://") + std::string(document));
+  return key && *key == document;
+}
+
 /// The document that document_word() wrote, or that a file of another origin names by its URL.
 ///
 /// in: tracking - nullptr: documents are ids of their own, and no URLs
@@ -281,8 +287,9 @@ std::string query_word(const SearchedQuery& query, std::string_view plain_slot) 
 
 std::string document_word(std::string_view document) {
   const auto is_blank = [](char c) { return static_cast<unsigned char>(c) <= ' '; };
-  const bool is_word =
-      !document.empty() && !document.starts_with(kDocumentWord) && std::ranges::none_of(document, is_blank);
+  const bool is_word = !document.empty() && !document.starts_with(kDocumentWord) &&
+                       std::ranges::none_of(document, is_blank) &&
+                       (!has_scheme(document) || is_url_key(document));  // else it would be read as a URL
   return is_word ? std::string(document) : std::string(kDocumentWord) + percent_encoded(document);
 }
 
@@ -396,10 +403,9 @@ Result<std::string> query_line(const SearchedQuery& asked, std::string_view plai
   for (const auto& [document, grade] : grades) {
     if (document.starts_with('#') || asked.slots.slots.empty())
       return fail(Code::usage, "this store hashes queries or documents; ask for format=qrels");
-    const std::string url = (has_scheme(document) ? "" : "http://") + document;
-    const auto key = canonical_url_key(url);
-    const bool is_url = key && *key == document;
-    relevant.push_back(JsonObject{{is_url ? "url" : "id", is_url ? url : document}, {"grade", grade}});
+    const bool is_url = is_url_key(document);
+    const std::string url = (is_url && !has_scheme(document) ? "http://" : "") + document;
+    relevant.push_back(JsonObject{{is_url ? "url" : "id", url}, {"grade", grade}});
   }
   return to_text(JsonObject{{"id", query_word(asked, plain_slot)},
                             {"slots", slots_json(asked.slots)},

@@ -80,7 +80,8 @@ struct ImportedQuery {
   std::map<std::string, int> grades;  ///< by document; if there are none, the query is added to the queue
 };
 
-/// A document's key or id as one word: itself, or, if it has blanks, percent-encoded behind "document:".
+/// A document's key or id as one word: itself, or, if it has blanks or would be read as another document's
+/// URL, percent-encoded behind "document:".
 std::string document_word(std::string_view document);
 
 /// Reads qrels lines whose topics are texts of query_word(), and whose documents are texts of document_word()

@@ -406,6 +406,20 @@ TEST_CASE("Judgments of documents with ids of their own are exported and importe
   CHECK(read_judged_query(*parse_json(nul, "lines"), "lines:1", default_tracking_parameters()).has_error());
 }
 
+TEST_CASE("Ids that look like URLs are exported as qrels and read back unchanged", "[service][import]") {
+  const test::TemporaryFolder folder;
+  const auto store = transfer_store(folder.path("store.db"));
+  ImportedQuery query;
+  query.slots.slots["Q"] = "one";
+  query.grades = {{"foo:///bar", 1}, {"http://x.com/a?utm_source=1", 2}, {"x.com/a", 3}};
+  REQUIRE(import_judgments(*store, {"d", "ann", kNewYear}, {query}, {"secret", false, "Q"}).has_value());
+  const auto qrels = judgments_text(*store, "d", "Q", JudgmentFormat::qrels);
+  REQUIRE(qrels.has_value());
+  const auto read = read_qrels_text(*qrels, "Q", &default_tracking_parameters());
+  REQUIRE(read.has_value());
+  CHECK(read->at(0).grades == query.grades);
+}
+
 TEST_CASE("An import that fails to be stored leaves no query in the queue", "[service][store][import]") {
   const test::TemporaryFolder folder;
   const auto store = transfer_store(folder.path("store.db"));
