@@ -236,6 +236,13 @@ Result<void> for_each_letor_row(const std::string& path, bool values_are_ranks, 
   return {};
 }
 
+Result<void> check_trained_features(const std::string& path, const LetorRow& row) {
+  if (row.cells.empty() || row.cells.back().index <= kLargestTrainedFeature) return {};
+  return fail(Code::bad_data, path + ":" + std::to_string(row.line) + ": feature " +
+                                  std::to_string(row.cells.back().index) + ", and training takes up to " +
+                                  std::to_string(kLargestTrainedFeature) + "; number the features anew");
+}
+
 Error no_letor_row(const std::string& path) {
   return fail(Code::bad_data, path + ": contains no rows; check that it is the right file and complete");
 }

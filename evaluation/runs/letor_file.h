@@ -29,8 +29,9 @@ struct LetorRow {
   std::size_t line = 0;
 };
 
-/// Training keeps a column for each number up to the largest one, used or not.
-constexpr std::uint32_t kLargestFeature = 1U << 16;
+constexpr std::uint32_t kLargestFeature = 1U << 24;
+/// Of a file to train on: a column is kept for each number up to the largest one, used or not.
+constexpr std::uint32_t kLargestTrainedFeature = 1U << 16;
 
 using TakeLetorRow = std::function<Result<void>(const LetorRow&)>;
 
@@ -50,6 +51,9 @@ Result<void> for_each_letor_row(const std::string& path, bool values_are_ranks, 
 /// in:     path, first_line - for errors; lines - whole lines, as for_each_block gives them
 Result<void> parse_letor_lines(const std::string& path, std::string_view lines, std::size_t first_line,
                                bool values_are_ranks, const TakeLetorRow& take);
+
+/// errors: bad_data with file and line: the row has a feature above kLargestTrainedFeature
+Result<void> check_trained_features(const std::string& path, const LetorRow& row);
 
 /// The error for a file without any row.
 Error no_letor_row(const std::string& path);

@@ -163,7 +163,9 @@ class LetorReader {
       return evaluation::parse_letor_lines(path, lines, first_line, are_ranks_,
                                            [&](const evaluation::LetorRow& row) -> Result<void> {
                                              if (!has_rows) has_rows = true;
-                                             return is_own(row) ? take(worker, row) : Result<void>();
+                                             if (!is_own(row)) return {};
+                                             TRY_VOID(evaluation::check_trained_features(path, row));
+                                             return take(worker, row);
                                            });
     };
     if (share_.parts > 1 && !is_by_query_) return read_own_part(path, take_lines);

@@ -61,6 +61,7 @@ Result<void> take_line(DocumentStream& stream, const std::string& line, std::siz
   return evaluation::parse_letor_lines(
       "standard input", line + "\n", number, stream.are_ranks(),
       [&](const evaluation::LetorRow& row) -> Result<void> {
+        TRY_VOID(evaluation::check_trained_features("standard input", row));
         std::vector<StreamCell> cells;
         for (const evaluation::LetorCell& cell : row.cells)
           cells.push_back({cell.index, cell.is_unranked, cell.value});

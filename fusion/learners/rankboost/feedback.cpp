@@ -64,10 +64,11 @@ class Maker {
  private:
   Result<void> add(const QueryRange& range) {
     std::vector<double> grades = grades_of(set_, range);
-    if (grades.size() > Feedback::kMostClasses)
-      return fail(Code::bad_data, "query \"" + range.id + "\": " + std::to_string(grades.size()) +
-                                      " different grades, and at most " +
-                                      std::to_string(Feedback::kMostClasses) + " are allowed; round them");
+    if (grades.size() * grades.size() > Feedback::kMostWeights - feedback_.weights.size())
+      return fail(Code::bad_data,
+                  "query \"" + range.id + "\": with its " + std::to_string(grades.size()) +
+                      " different grades, the weights of all queries' pairs of grades take more than 1 GiB; "
+                      "round the grades");
     const QueryTotals totals = totals_of(set_, range, std::move(grades));
     double weight = totals.weight;
     const std::size_t first = next_pair_;

@@ -32,8 +32,9 @@ struct SingleBipartite {
 
 /// The initial distribution D (Freund et al. 2003, sec. 2). All weights sum to 1.
 struct Feedback {
-  static constexpr std::uint16_t kNone = 0xffff;     ///< the class of a document outside the feedback
-  static constexpr std::size_t kMostClasses = 1000;  ///< of a query, since there is a weight per pair of them
+  static constexpr std::uint16_t kNone = 0xffff;  ///< the class of a document outside the feedback
+  /// Of all queries: 1 GiB. So a query has fewer classes than kNone.
+  static constexpr std::size_t kMostWeights = std::size_t{1} << 27;
 
   std::vector<QueryFeedback> queries;  ///< those with a crucial pair
   std::vector<std::uint16_t> classes;  ///< per row
@@ -69,7 +70,8 @@ struct Feedback {
 };
 
 /// in:     communicator - of the MPI processes that hold the other queries, or null
-/// errors: bad_data when no query has a crucial pair, or a query has more than kMostClasses distinct grades
+/// errors: bad_data when no query has a crucial pair, or the squares of the queries' numbers of distinct grades
+///         add up to more than kMostWeights
 /// cost:   O(documents log documents per query + squared distinct grades per query + general pairs); memory:
 ///         8 bytes per pair of distinct grades of a query
 Result<Feedback> make_feedback(const TrainingSet& set, Communicator* communicator = nullptr);

@@ -106,6 +106,22 @@ TEST_CASE("Malformed short cells are refused", "[evaluation][letor]") {
   CHECK(rows_of(folder, "1 qid:1 1:1 2:0 3:3 # d\n").has_value());
 }
 
+TEST_CASE("Numbers of hashed features are read, and refused where columns are kept for them",
+          "[evaluation][letor]") {
+  const test::TemporaryFolder folder;
+  CHECK(rows_of(folder, "1 qid:1 1:1 16777216:1\n").has_value());
+  CHECK_FALSE(rows_of(folder, "1 qid:1 1:1 16777217:1\n").has_value());
+  LetorCell cell{65536, false, 1.0};
+  LetorRow row;
+  CHECK(check_trained_features("f", row).has_value());
+  row.cells = std::span(&cell, 1);
+  row.line = 7;
+  CHECK(check_trained_features("f", row).has_value());
+  ++cell.index;
+  CHECK(check_trained_features("f", row).error().text ==
+        "f:7: feature 65537, and training takes up to 65536; number the features anew");
+}
+
 TEST_CASE("A mistake in a LETOR file is one error with file and line", "[evaluation][letor]") {
   const test::TemporaryFolder folder;
   const auto says = [&](std::string_view text, const std::string& want, bool ranks = false) {
