@@ -37,7 +37,7 @@ struct FusionMethod {
   Normalisation default_normalise = Normalisation::none;
   bool uses_scores = false;         ///< if not, the method uses ranks alone and takes no normalisation
   bool is_sum = false;              ///< a score is a sum over the lists, so that each list has a share in it
-  bool compares_documents = false;  ///< with each other; also set if a method costs as much otherwise
+  bool compares_documents = false;  ///< each with each, so that its cost grows with their square
   /// Computes one score per document of the query; higher is better. The lists are already normalised.
   void (*score)(const QueryLists&, const FusionOptions&, double k, std::vector<double>& scores) = nullptr;
 };

@@ -205,16 +205,20 @@ TEST_CASE("The largest request is accepted but methods that compare documents ha
   CHECK(ids_of(answer) == "d0-0 d1-0 d2-0");
   CHECK(refusal_of("{\"method\":\"mc4\",\"lists\":[" + lists + "]}").find("at most 4096") !=
         std::string::npos);
-  const auto is_taken = [](int documents) {
+  const auto is_taken = [](const std::string& method, int documents) {
     std::string some;
     for (int at = 0; at < documents; at += 1000)
       some += (at == 0 ? "" : ",") + (R"({"name":"l)" + std::to_string(at)) + R"(","results":[)" +
               repeated("\"d" + std::to_string(at) + "-#\"", std::min(1000, documents - at)) + "]}";
-    const Json body = parse_json("{\"method\":\"mc4\",\"lists\":[" + some + "]}", "body").value();
+    const std::string text = R"({"method":")" + method + R"(","lists":[)" + some + "]}";
+    const Json body = parse_json(text, "body").value();
     return service::read_fuse_request(body.as_object(), default_tracking_parameters()).has_value();
   };
-  CHECK(is_taken(4096));
-  CHECK_FALSE(is_taken(4097));
+  for (const char* method : {"copeland", "mc4"}) {
+    CHECK(is_taken(method, 4096));
+    CHECK_FALSE(is_taken(method, 4097));
+  }
+  for (const char* method : {"mc1", "mc2", "mc3", "rra"}) CHECK(is_taken(method, 64000));
 }
 
 TEST_CASE("A batch is answered in order and a refused request does not stop the others",
