@@ -70,8 +70,8 @@ struct Feedback {
 };
 
 /// in:     communicator - of the MPI processes that hold the other queries, or null
-/// errors: bad_data when no query has a crucial pair, or the squares of the queries' numbers of distinct grades
-///         add up to more than kMostWeights
+/// errors: bad_data when no query has a crucial pair, or the squares of the queries' numbers of distinct
+///         grades add up to more than kMostWeights
 /// cost:   O(documents log documents per query + squared distinct grades per query + general pairs); memory:
 ///         8 bytes per pair of distinct grades of a query
 Result<Feedback> make_feedback(const TrainingSet& set, Communicator* communicator = nullptr);
