@@ -118,11 +118,20 @@ void remove_prefixes(pugi::xml_document& document) {
   document.traverse(walker);
 }
 
-/// True for a path such as "./dc:title", which names a prefix; "::" and "https://" do not.
+/// True for a path such as "./dc:title", which names a prefix; "::" and quoted texts do not.
 bool names_prefix(std::string_view path) {
-  for (std::size_t at = path.find(':'); at != std::string_view::npos; at = path.find(':', at + 1))
-    if (at > 0 && at + 1 < path.size() && is_ascii_letter(path[at - 1]) && is_ascii_letter(path[at + 1]))
-      return true;
+  for (std::size_t at = 0; at < path.size(); ++at) {
+    if (path[at] == '\'' || path[at] == '"') at = std::min(path.find(path[at], at + 1), path.size());
+    const bool is_between = at > 0 && at + 1 < path.size() && path[at] == ':';
+    if (is_between && is_ascii_letter(path[at - 1]) && is_ascii_letter(path[at + 1])) return true;
+  }
+  return false;
+}
+
+/// Whether a path of a format such as "https://e.example/{./dc:id}" names a prefix.
+bool format_names_prefix(std::string_view format) {
+  for (std::size_t at = format.find('{'); at != std::string_view::npos; at = format.find('{', at + 1))
+    if (names_prefix(format.substr(at, format.find('}', at) - at))) return true;
   return false;
 }
 
@@ -131,14 +140,14 @@ bool names_prefixes(const AnswerRules& rules) {
   const auto in_rule = [](const PartRule& rule) {
     return std::any_of(rule.paths.begin(), rule.paths.end(), names_prefix);
   };
-  return names_prefix(rules.results) || names_prefix(rules.suggestion) || names_prefix(rules.url_format) ||
-         in_rule(rules.match) || in_rule(rules.id) ||
+  return names_prefix(rules.results) || names_prefix(rules.suggestion) ||
+         format_names_prefix(rules.url_format) || in_rule(rules.match) || in_rule(rules.id) ||
          std::any_of(std::begin(kResultParts), std::end(kResultParts),
                      [&](const ResultPart& part) { return in_rule(rules.*part.rule); }) ||
          std::any_of(rules.details.begin(), rules.details.end(),
                      [&](const auto& detail) { return in_rule(detail.second); }) ||
          std::any_of(rules.chosen_formats.begin(), rules.chosen_formats.end(), [](const ChosenFormat& one) {
-           return names_prefix(one.path) || names_prefix(one.format);
+           return names_prefix(one.path) || format_names_prefix(one.format);
          });
 }
 

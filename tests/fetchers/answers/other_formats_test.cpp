@@ -358,6 +358,16 @@ TEST_CASE("XML is read by names without prefixes where only the document has the
   rules.title = "./d:title";
   rules.url = "./d:link";
   CHECK(first_of("//r", "<x xmlns:d='d'>" + own + "</x>") == "http://a/ A");
+  // a colon in a quoted text, or in a format outside of its paths, is no prefix
+  const std::string feed =
+      "<a:feed xmlns:a='a'><a:entry><a:id>7</a:id><a:title>A</a:title></a:entry></a:feed>";
+  rules.title = "./title";
+  rules.url = {};
+  rules.suggestion = "//meta[@name='dc:suggest']";
+  rules.url_format = "https://x.example/wiki/Special:Redirect/{./id}";
+  CHECK(first_of("//entry", feed) == "https://x.example/wiki/Special:Redirect/7 A");
+  rules.url_format = "https://x.example/{./a:id}";
+  CHECK(first_of("//entry", feed) == "none");
 }
 
 TEST_CASE("A path may ask for objects with a list that contains a text", "[fetchers][parsers]") {
