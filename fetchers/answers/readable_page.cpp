@@ -392,15 +392,19 @@ std::string text_of(const xmlNode& node, PageWriter writer) {
   return text;
 }
 
-/// The text of the first element for which `is_it` holds, and which is shown; in one line.
+/// The text of the first element for which `is_it` holds, and which is shown and has any; in one line.
 template <class Is>
 std::string line_of(const xmlNode& root, const Visibility& visibility, WorkEnd& end, const Is& is_it) {
-  const xmlNode* node = find_within(
-      root, [&](const xmlNode& one) { return visibility.is_hidden(one); }, is_it);
-  if (node == nullptr) return {};
-  PageWriter writer(PageForm::text, "", visibility, end);
-  writer.write_children(*node);
-  std::string line = writer.take();
+  std::string line;
+  const auto is_empty = [&](const xmlNode& node) {
+    PageWriter writer(PageForm::text, "", visibility, end);
+    writer.write_children(node);
+    line = writer.take();
+    return line.empty();
+  };
+  find_within(
+      root, [&](const xmlNode& one) { return visibility.is_hidden(one) || (is_it(one) && is_empty(one)); },
+      is_it);
   std::replace(line.begin(), line.end(), '\n', ' ');
   return std::string(truncate_utf8(line, kMaxTitle));
 }
@@ -424,14 +428,14 @@ ReadablePage readable_page(const xmlDoc& document, const std::string& url, PageF
   }
   const Visibility visibility(root);
   const auto writer = [&] { return PageWriter(form, base, visibility, end); };
-  const auto line_named = [&](std::string_view name) {
-    return line_of(*root, visibility, end, [&](const xmlNode& one) { return tag_name(one) == name; });
-  };
-  out.title = line_named("title");
-  if (out.title.empty()) out.title = line_named("h1");
-  out.heading = line_of(*root, visibility, end, is_heading);
   const xmlNode* found = find_named(root, "body");
   const xmlNode& page = found == nullptr ? *root : *found;
+  const auto line_named = [&](std::string_view name, const xmlNode& within) {
+    return line_of(within, visibility, end, [&](const xmlNode& one) { return tag_name(one) == name; });
+  };
+  out.title = line_named("title", *root);
+  if (out.title.empty()) out.title = line_named("h1", page);
+  out.heading = line_of(page, visibility, end, is_heading);
   if (const xmlNode* part = main_part(page, visibility); part != nullptr) out.text = text_of(*part, writer());
   if (out.text.size() < kLeastMain) {
     std::string whole = text_of(page, writer());

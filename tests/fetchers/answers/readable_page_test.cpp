@@ -77,6 +77,12 @@ TEST_CASE("What a page hides is neither its main part nor its title", "[fetchers
   CHECK(title_of("<body><h1 hidden>Secret</h1><h1>Real</h1>") == "Real");
   CHECK(title_of("<head><title>Real</title></head><body hidden><h1>Head</h1>") == "Real");
   CHECK(title_of("<body><header><h1>Real</h1></header>") == "Real");
+  CHECK(title_of("<body><h1></h1><h1>Real</h1>") == "Real");
+  CHECK(title_of("<body style='opacity:0'><h1>Real</h1>") == "Real");
+  for (const std::string empty : {"<a><img alt=Logo></a>", "<button>Foo</button>"})
+    CHECK(readable_page("<body><h1>" + empty + "</h1><h2>Otter handbook</h2>", "text/html",
+                        "https://a.example/", PageForm::text)
+              .heading == "Otter handbook");
   // scripts show such pages
   CHECK(words_of("<body style='opacity:0'><main><p>" + std::string(200, 'a') + "</p></main>") ==
         std::string(200, 'a'));
