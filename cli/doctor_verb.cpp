@@ -198,9 +198,13 @@ Result<std::string> look_at_key_file(const std::string& configuration) {
   return path.string() + " is readable only by its owner";
 }
 
+/// Expired keys are named, but are no failure while another key may search.
 Result<std::string> look_at_keys(const service::ServerConfig& config) {
   TRY_VOID(check_search_keys(config));
-  return counted(config.keys.size(), "key") + (config.needs_key ? ", without which nobody searches" : "");
+  std::string found =
+      counted(config.keys.size(), "key") + (config.needs_key ? ", without which nobody searches" : "");
+  for (const std::string& expired : key_warnings(config)) found += '\n' + expired;
+  return found;
 }
 
 /// The further lines of a text below the first one, as doctor's table has them.
@@ -239,7 +243,7 @@ Result<void> run_doctor(const DoctorArguments& arguments) {
     std::cout << fmt::format("{} {:<14} {}\n",
                              found ? styled(STDOUT_FILENO, Style::good, "good  ")
                                    : styled(STDOUT_FILENO, Style::failure, "WRONG "),
-                             check.name, found ? *found : indented(found.error().text));
+                             check.name, indented(found ? *found : found.error().text));
   }
   if (failed == 0) return {};
   return fail(Code::unavailable,

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <fstream>
 
 #include <catch2/catch.hpp>
 #include <sys/socket.h>
@@ -96,6 +97,11 @@ TEST_CASE("A new key says where it is pasted, and keys that cannot serve are war
   CHECK(checked.err.find("nobody can search") != std::string::npos);
   const auto doctor = run_metafuse({"doctor", "--config", file});
   CHECK(doctor.out.find("nobody can search") != std::string::npos);
+  std::ofstream(file, std::ios::app) << "  - {name: ann, sha256: " + std::string(64, 'b') +
+                                            ", roles: [search]}\n";
+  const auto again = run_metafuse({"doctor", "--config", file});
+  CHECK(again.out.find("2 keys, without which nobody searches\n") != std::string::npos);
+  CHECK(again.out.find("the key old has expired on 2020-01-01") != std::string::npos);
 }
 
 TEST_CASE("A query that was surely mistyped is searched as it was meant", "[cli][init]") {
