@@ -134,11 +134,11 @@ class FileReader {
   void read_block(const YamlNode& block) { read_block(block, Diagnostics(diagnostics_.file())); }
   void read_block(const YamlNode& block, Diagnostics mistakes) {
     const std::size_t before = engines_.size();
-    const auto places = places_;
+    const std::size_t known = places_.size();
     if (!mistakes.has_errors()) read_engine(with_proxy(block), mistakes);
     if (!is_whole_settings_ || !mistakes.has_errors()) return diagnostics_.add(mistakes);
     engines_.resize(before);
-    places_ = places;
+    if (places_.size() > known) places_.erase(text_below(block, "name"));
     const auto is_on = [&](std::string_view key) {
       const std::string value = text_below(block, key);
       return value == "true" || value == "True" || value == "yes" || value == "on";

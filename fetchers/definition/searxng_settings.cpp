@@ -13,6 +13,7 @@
 #include "core/text.h"
 #include "fetchers/answers/part_text.h"
 #include "fetchers/definition/block_edit.h"
+#include "fetchers/definition/engine_types.h"
 
 namespace metafuse::fetchers {
 namespace {
@@ -313,7 +314,7 @@ void check_network(const YamlNode& network, bool may_be_unknown, Diagnostics& di
   std::vector<std::string> keys;
   for (const YamlEntry& entry : network.entries) keys.push_back(entry.first.text);
   for (const char* known : {"proxies", "using_tor_proxy"}) map.take(known);
-  map.finish(may_be_unknown ? keys : std::vector<std::string>());
+  map.finish(may_be_unknown ? keys : unused_searxng_keys());
 }
 
 /// The seconds below a key; 0 when absent or no sensible number.
@@ -340,12 +341,16 @@ void check_values(const YamlNode& root, Diagnostics& diagnostics) {
   const auto is_word = [](const YamlNode& value, const std::vector<std::string_view>& words) {
     return value.is_scalar() && std::ranges::find(words, ascii_lower(value.text)) != words.end();
   };
-  const auto is_time = [&](const YamlNode& value) {
+  const auto is_time = [](const YamlNode& value) {
     double seconds = 0;
-    return value.is_scalar() && to_double(value.text, seconds) && seconds > 0 && seconds <= kMostSeconds;
+    return value.is_scalar() && to_double(value.text, seconds) && seconds >= 0 && seconds <= kMostSeconds;
   };
-  check("outgoing", "request_timeout", is_time, "seconds, above 0 and at most 300");
-  check("outgoing", "extra_proxy_timeout", is_time, "seconds, above 0 and at most 300");
+  const auto is_above_zero = [&](const YamlNode& value) {
+    double seconds = 0;
+    return is_time(value) && to_double(value.text, seconds) && seconds > 0;
+  };
+  check("outgoing", "request_timeout", is_above_zero, "seconds, above 0 and at most 300");
+  check("outgoing", "extra_proxy_timeout", is_time, "seconds, 0 to 300");
   check(
       "outgoing", "using_tor_proxy",
       [&](const YamlNode& value) {

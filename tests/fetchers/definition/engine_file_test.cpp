@@ -339,10 +339,12 @@ TEST_CASE("What a network says beside its proxies is not passed over", "[fetcher
   const std::string block =
       "engines:\n  - {name: e, engine: json_engine, search_url: 'http://e.example/?q={query}', "
       "results_query: r, "
-      "url_query: u, title_query: t, network: {verify: false, using_tor_proxy: false}}\n";
+      "url_query: u, title_query: t, network: {enable_http2: false, verify: false, using_tor_proxy: "
+      "false}}\n";
   const auto own = parse_engine_file(block, "e.yaml");
   REQUIRE_FALSE(own.has_value());
   CHECK(own.error().text.find("unknown key \"verify\" in network") != std::string::npos);
+  CHECK(own.error().text.find("enable_http2") == std::string::npos);  // passed over, as in a block
   const auto settings = parse_engine_file("search: {safe_search: 0}\n" + block, "settings.yml");
   REQUIRE(settings.has_value());
   CHECK(settings->engines.size() == 1);
@@ -361,6 +363,12 @@ TEST_CASE("A refused block of a settings.yml costs no other one of its name",
   REQUIRE(file.has_value());
   CHECK(file->engines.size() == 1);
   CHECK(file->refused.size() == 1);
+  const std::string right = "  - {name: web, " + keys + "'http://e.example/?q={query}'}\n";
+  const auto repeated =
+      parse_engine_file("search: {safe_search: 0}\nengines:\n" + right + right + right, "settings.yml");
+  REQUIRE(repeated.has_value());
+  CHECK(repeated->engines.size() == 1);
+  CHECK(repeated->refused.size() == 2);
 }
 
 TEST_CASE("A new host with a group that its pattern lacks is left out aloud",
@@ -421,7 +429,7 @@ TEST_CASE("Nobody is warned of keys that SearXNG itself ships", "[fetchers][defi
 TEST_CASE("Misspelt keys and values of a settings.yml are warned of", "[fetchers][definition][searxng]") {
   const auto file = parse_engine_file(
       "use_default_settings: {engines: {keep_onl: [google]}, engine: x}\n"
-      "outgoing: {request_timeout: abc, using_tor_proxy: ture, pool_maxsize: 20, timout: 3}\n"
+      "outgoing: {request_timeout: abc, extra_proxy_timeout: 0, using_tor_proxy: ture, timout: 3}\n"
       "search: {safe_search: 9, default_lang: 'xx yy'}\nhostnames: {foo: [x]}\n"
       "engines: [{engine: google}]\n",
       "settings.yml");
