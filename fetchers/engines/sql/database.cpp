@@ -27,7 +27,8 @@ bool is_name_character(char c) {
 /// Splits a statement into quoted or commented text and the rest.
 class SqlScanner {
  public:
-  explicit SqlScanner(std::string_view sql) : sql_(sql) {}
+  /// in:     has_brackets - whether [...] quotes a name; elsewhere it is a part of an array
+  SqlScanner(std::string_view sql, bool has_brackets) : sql_(sql), has_brackets_(has_brackets) {}
 
   bool is_at_end() const { return at_ >= sql_.size(); }
   char current() const { return sql_[at_]; }
@@ -37,6 +38,7 @@ class SqlScanner {
   std::string_view take_quoted() {
     const char c = current();
     if (c == '\'' || c == '"' || c == '`') return take_through(find_quote(c));
+    if (c == '[' && has_brackets_) return take_through(sql_.find(']', at_));
     if (c == '-' && next() == '-') return take_through(sql_.find('\n', at_));
     if (c == '/' && next() == '*') return take_through(after("*/", at_ + 2));
     if (c != '$') return {};
@@ -81,13 +83,14 @@ class SqlScanner {
   }
 
   std::string_view sql_;
+  bool has_brackets_;
   std::size_t at_ = 0;
 };
 
 std::string mark_of(std::vector<std::string>& names, std::string_view name, SqlStatementText::Marks marks) {
-  if (marks == SqlStatementText::Marks::question) {
+  if (marks != SqlStatementText::Marks::numbered) {
     names.emplace_back(name);
-    return "?";
+    return marks == SqlStatementText::Marks::question ? "?" : ':' + std::string(name);
   }
   const auto found = std::find(names.begin(), names.end(), name);
   const auto position = static_cast<std::size_t>(found - names.begin()) + 1;
@@ -115,7 +118,7 @@ std::vector<SqlArgument> SqlStatementText::arguments(const SqlWindow& window) co
 
 Result<SqlStatementText> with_marks(std::string_view sql, SqlStatementText::Marks marks) {
   SqlStatementText out;
-  SqlScanner scanner(sql);
+  SqlScanner scanner(sql, marks == SqlStatementText::Marks::named);
   while (!scanner.is_at_end()) {
     if (const std::string_view quoted = scanner.take_quoted(); !quoted.empty()) {
       out.text += quoted;
@@ -128,9 +131,9 @@ Result<SqlStatementText> with_marks(std::string_view sql, SqlStatementText::Mark
       out.text += mark_of(out.names, name, marks);
       continue;
     }
-    const bool is_own_mark = marks == SqlStatementText::Marks::question
-                                 ? scanner.current() == '?'
-                                 : scanner.current() == '$' && is_ascii_digit(scanner.next());
+    const bool is_own_mark = marks == SqlStatementText::Marks::numbered
+                                 ? scanner.current() == '$' && is_ascii_digit(scanner.next())
+                                 : scanner.current() == '?';
     if (is_own_mark)
       return fail(Code::bad_config,
                   "the statement contains \"?\" or \"$1\"; use named values such as :query instead");

@@ -33,7 +33,8 @@ using SqlArgument = std::variant<std::string, std::int64_t>;
 
 /// A statement in the form that a driver accepts, with the names of its values in order.
 struct SqlStatementText {
-  enum class Marks { numbered, question };  ///< $1, $2, ... or a ? for each
+  /// $1, $2, ..., a ? for each, or the names as they are, which SQLite understands.
+  enum class Marks { numbered, question, named };
 
   std::string text;
   std::vector<std::string> names;
@@ -42,8 +43,8 @@ struct SqlStatementText {
   std::vector<SqlArgument> arguments(const SqlWindow& window) const;
 };
 
-/// Replaces each `:name` by the driver's mark. String literals, quoted names, comments, dollar quotes, `::`
-/// and `:=` are left alone.
+/// Replaces each `:name` by the driver's mark. String literals, quoted names (SQLite's in brackets, too),
+/// comments, dollar quotes, `::` and `:=` are left alone.
 ///
 /// errors: bad_config: an unknown name; a ? or $1 in the statement itself, which the driver would take for
 ///         a mark

@@ -161,7 +161,7 @@ void take_server(EngineBlock& block, DatabaseAccess& access) {
 void read_sqlite(EngineBlock& block) {
   auto& access = block.engine.access.emplace<SqliteAccess>();
   access.database = block.required_path("database");
-  access.statement = take_own_statement(block, Marks::question, false);
+  access.statement = take_own_statement(block, Marks::named, false);
   take_max_connections(block);
   block.take("url_format", access.url_format);
 }

@@ -170,10 +170,13 @@ TEST_CASE("Mistakes in database definitions are reported", "[fetchers][databases
         std::string::npos);
   const std::string sqlite = "engine: sqlite, database: x.db, query_str: \"";
   for (const std::string right : {"Select url FROM p WHERE t = :query", "(SELECT :query AS url)",
-                                  "SELECT url FROM p WHERE t LIKE '%(search_term)s'"})
+                                  "SELECT url FROM p WHERE t LIKE '%(search_term)s'",
+                                  "SELECT d AS [time:seen], u AS [u?] FROM p WHERE t = :query"})
     CHECK(mistake(sqlite + right + "\"") == "none");
   CHECK(mistake(sqlite + "SELECT url FROM p WHERE t LIKE :wildcard AND lang = :lang\"")
             .find("unknown value :lang") != std::string::npos);
+  CHECK(mistake(sqlite + "SELECT u AS [u:r] FROM p WHERE t = ? OR t = :query\"").find("contains \"?\"") !=
+        std::string::npos);
   CHECK(mistake(sqlite + "SELECT :vector AS url\"").find("not given a :vector") != std::string::npos);
   CHECK(mistake(sqlite + "SELECT 1 AS url\"").find("must contain :query or :wildcard") != std::string::npos);
   CHECK(mistake("engine: postgresql, database: x, table: p, query_str: 'SELECT :query'").find("keep one") !=
