@@ -26,7 +26,6 @@ constexpr std::chrono::seconds kLongestWait{1};
 ///
 /// out: whether it is a file that cannot be read as a database
 Result<bool> check_place(const std::string& path, bool takes_unreadable) {
-  TRY_VOID(check_writable(path));
   std::error_code error;
   const auto kept = [&](const std::string& what) {
     return fail(Code::no_input, path + ": exists and is " + what);
@@ -66,7 +65,7 @@ void remove_leftovers(const std::string& database) {
 
 Result<IndexWriting> IndexWriting::begin(const std::string& database, const IndexWritingOptions& options) {
   const auto& [tell, is_interrupted, takes_unreadable] = options;
-  TRY(const bool is_unreadable, check_place(database, takes_unreadable));
+  TRY_VOID(check_writable(database));
   const TimePoint end = machine_clock().now() + kLongestWait;
   bool is_told = false;
   const std::string what = "another program is writing " + database;
@@ -84,15 +83,16 @@ Result<IndexWriting> IndexWriting::begin(const std::string& database, const Inde
     return fail(Code::try_again, what + "; try again when it has ended");
   }
   if (!lock) return lock.error();
-  IndexWriting writing(database, is_unreadable, std::move(*lock));
+  IndexWriting writing(database, std::move(*lock));
+  // only now, because whoever had the lock may have put another file there
+  TRY(writing.is_unreadable_, check_place(database, takes_unreadable));
   remove_leftovers(database);
   return writing;
 }
 
-IndexWriting::IndexWriting(std::string database, bool is_unreadable, FileLock lock)
+IndexWriting::IndexWriting(std::string database, FileLock lock)
     : database_(std::move(database)),
       beside_(database_ + std::string(kBeside) + random_hex(kRandomBytes)),
-      is_unreadable_(is_unreadable),
       lock_(std::move(lock)) {}
 
 IndexWriting::~IndexWriting() {
@@ -107,7 +107,9 @@ Result<std::string> IndexWriting::finish() {
   std::error_code error;
   if (is_unreadable_) std::filesystem::rename(database_, aside, error);
   if (error) return fail(Code::try_again, aside + ": cannot be written: " + error.message());
-  TRY_VOID(replace_file(beside_, database_));
+  const auto replaced = replace_file(beside_, database_);
+  if (!replaced && is_unreadable_) std::filesystem::rename(aside, database_, error);
+  TRY_VOID(replaced);
   beside_.clear();
   return aside;
 }

@@ -47,12 +47,12 @@ class IndexWriting {
   Result<std::string> finish();
 
  private:
-  IndexWriting(std::string database, bool is_unreadable, FileLock lock);
+  IndexWriting(std::string database, FileLock lock);
   std::string lock_path() const { return database_ + ".lock"; }
 
   std::string database_;
-  std::string beside_;  ///< empty once it has been put in place
-  bool is_unreadable_;  ///< what was at `database_`
+  std::string beside_;          ///< empty once it has been put in place
+  bool is_unreadable_ = false;  ///< what was at `database_`
   FileLock lock_;
 };
 

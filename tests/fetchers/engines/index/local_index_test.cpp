@@ -80,6 +80,24 @@ TEST_CASE("A file that cannot be read is put aside only by who knows that it is 
   CHECK_FALSE(is_damaged_index(index.database));
 }
 
+TEST_CASE("An index that was built anew during the wait is not put aside as the damaged one",
+          "[fetchers][local]") {
+  const IndexFile index;
+  const std::string good = *read_text(index.database, 100'000'000);
+  index.folder.write("pages.db", std::string(good.size(), '\x5A'));
+  std::optional<FileLock> held = *FileLock::take(index.database + ".lock", "held");
+  IndexOptions options;
+  options.is_damaged = true;
+  options.tell_wait = [&](const std::string&) {
+    index.folder.write("pages.db", good);
+    held.reset();
+  };
+  const auto built = build_local_index(index.database, {index.documents}, options);
+  if (!built) FAIL(built.error().text);
+  CHECK(built->put_aside.empty());
+  CHECK_FALSE(std::filesystem::exists(index.database + ".damaged"));
+}
+
 TEST_CASE("An index that another program has locked is not said to be damaged", "[fetchers][local]") {
   const IndexFile index;
   auto other = SqliteDatabase::open(index.database, {.mode = SqliteMode::create});
