@@ -63,7 +63,9 @@ class IndexUpdate {
     TRY(find_, database_.prepare("SELECT id, fields, file FROM sources WHERE url=?"));
     TRY(move_, database_.prepare("UPDATE sources SET file=? WHERE id=?"));
     TRY(see_, database_.prepare("INSERT OR IGNORE INTO temp.seen VALUES(?)"));
-    TRY(source_, database_.prepare("SELECT fields, url FROM sources WHERE id=?", true));
+    TRY(source_, database_.prepare("SELECT fields, url, path FROM sources LEFT JOIN files ON files.id = "
+                                   "sources.file WHERE sources.id=?",
+                                   true));
     TRY(const auto last_id, number_from(database_, "SELECT coalesce(max(id), 0) FROM sources"));
     TRY(const auto lengths,
         number_from(database_, "SELECT coalesce(max(first + length(lengths) / 4), 1) FROM list_lengths"));
@@ -365,7 +367,10 @@ class IndexUpdate {
     source_.bind(id);
     TRY(const auto row, source_.next());
     auto document = kept_document(row ? row->bytes(0) : std::string_view(), path_);
-    if (document && row) document->url = row->text(1);
+    if (document && row) {
+      document->url = row->text(1);
+      document->file = row->text(2);
+    }
     source_.reset();
     return document;
   }

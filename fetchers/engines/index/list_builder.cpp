@@ -6,7 +6,6 @@
 #include <boost/unordered/unordered_flat_map.hpp>
 
 #include "core/contract.h"
-#include "core/encoding.h"
 #include "core/languages.h"
 #include "fetchers/engines/index/number_bytes.h"
 #include "fetchers/engines/index/text_language.h"
@@ -23,8 +22,7 @@ constexpr std::size_t kMostRemembered = 1 << 20;  ///< folded words per language
 bool is_titled_by_file(const SourceDocument& document) {
   const std::string_view title = field_of(document, "title");
   if (title.find_first_of("./") == std::string_view::npos) return false;
-  return percent_decoded(std::string_view(document.url).substr(0, document.url.find('#')))
-      .ends_with("/" + std::string(title));
+  return document.file.ends_with("/" + std::string(title));
 }
 
 }  // namespace

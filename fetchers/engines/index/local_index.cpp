@@ -264,11 +264,13 @@ Result<IndexReport> build_from_kept(const std::string& path, const std::string& 
   Collector collected;
   const auto others = urls_of(added);
   TRY(auto database, open_index(index));
-  TRY(auto rows, database.prepare("SELECT url, fields FROM sources ORDER BY id"));
+  TRY(auto rows, database.prepare("SELECT url, fields, path FROM sources LEFT JOIN files ON files.id = "
+                                  "sources.file ORDER BY sources.id"));
   TRY_VOID(rows.for_each_row([&](const SqliteRow& row) -> Result<void> {
     if (others.contains(std::string(row.text(0)))) return {};
     TRY(auto document, kept_document(row.bytes(1), index));
     document.url = row.text(0);
+    document.file = row.text(2);
     if (const auto refusal = collected.take(std::move(document))) return fail(Code::bad_data, refusal->why);
     return {};
   }));

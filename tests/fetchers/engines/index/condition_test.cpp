@@ -92,6 +92,27 @@ TEST_CASE("The name of a file without a title expands no query", "[fetchers][loc
   CHECK(list->hits[1].url.ends_with("/docs/c/2.py"));
 }
 
+TEST_CASE("A title that is also the end of the document's URL expands queries",
+          "[fetchers][local][ranking]") {
+  const test::TemporaryFolder folder;
+  IndexOptions options;
+  options.keeps_terms = true;
+  const std::string database = folder.path("x.db");
+  const std::string documents =
+      folder.write("d.jsonl", R"({"url":"http://a/wiki/Otter/Lutra","title":"Otter/Lutra","text":"swims"})"
+                              "\n"
+                              R"({"url":"http://b/","title":"River","text":"lutra"})"
+                              "\n");
+  REQUIRE(build_local_index(database, {documents}, options).has_value());
+  LocalAccess access;
+  access.database = database;
+  access.expansion = Expansion{1, 10, 0.5};
+  const auto list =
+      LocalEngine(access).search("otter", 9, 0, Deadline(machine_clock(), std::chrono::seconds(5)));
+  REQUIRE(list.has_value());
+  CHECK(list->hits.size() == 2);
+}
+
 TEST_CASE("A phrase is found in the stems of each of the languages", "[fetchers][local][ranking]") {
   const test::TemporaryFolder folder;
   const std::string database = folder.path("x.db");
