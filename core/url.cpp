@@ -387,6 +387,10 @@ std::optional<UrlParts> parts_of_plain_url(std::string_view text) {
 
 }  // namespace
 
+bool has_scheme(std::string_view text) {
+  return text.find("://") < text.find_first_of("/?#");
+}
+
 std::string ascii_host(std::string_view host) {
   std::string out = ascii_lower(host);
   if (std::all_of(out.begin(), out.end(), [](char c) { return static_cast<unsigned char>(c) < 0x80; }))
@@ -412,7 +416,7 @@ Result<std::string> canonical_url_key(std::string_view given, const TrackingPara
     return not_a_url(text);
   std::string key;
   if (!append_plain(key, text, tracking) && !append_any(key, text, tracking)) return not_a_url(text);
-  if (key.find("://") < key.find_first_of("/?#")) return key;  // neither http nor https
+  if (has_scheme(key)) return key;  // neither http nor https
   auto changed = same_page_key(key, tracking);
   return changed ? std::move(*changed) : std::move(key);
 }

@@ -33,6 +33,9 @@ Result<std::string> canonical_url_key(std::string_view url,
 /// such form is only put into lower case.
 std::string ascii_host(std::string_view host);
 
+/// Whether a text begins with a scheme, as "http://a" does and "a/http://b" does not.
+bool has_scheme(std::string_view text);
+
 /// The URL without its tracking parameters; everything else stays byte for byte.
 std::string without_tracking(std::string url, const TrackingParameters& tracking);
 

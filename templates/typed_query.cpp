@@ -5,8 +5,8 @@
 #include <optional>
 #include <utility>
 
+#include "core/site.h"
 #include "core/text.h"
-#include "core/url.h"
 
 namespace metafuse::templates {
 namespace {
@@ -18,31 +18,23 @@ constexpr std::size_t kLongestHost = 253;
 constexpr const char* kOr = " OR ";
 constexpr std::string_view kPunctuation = ",;:!?.";
 
-/// Turns "https://www.KDE.org/apps/" into "kde.org/apps".
+/// Turns "https://www.KDE.org/apps/" into "kde.org/apps"; nothing for what engines would not take.
 std::optional<std::string> site_of(std::string_view text) {
-  for (const std::string_view scheme : {"https://", "http://"})
-    if (ascii_lower(text.substr(0, scheme.size())) == scheme) text.remove_prefix(scheme.size());
-  const std::size_t slash = std::min(text.find('/'), text.size());
-  std::string host = ascii_lower(text.substr(0, slash));
-  std::string_view path = text.substr(slash);
-  while (path.ends_with('/')) path.remove_suffix(1);
-  for (const std::string_view start : {"*.", ".", "www."})
-    if (host.starts_with(start)) host.erase(0, start.size());
-  host = ascii_host(host);
+  const auto [host, path, has_more] = read_site(text);
   const auto is_host_part = [](char c) {
     return is_ascii_small_or_digit(c) || c == '.' || c == '-' || c == '_';
   };
   const auto is_path_part = [](char c) {
     return is_ascii_letter_or_digit(c) || std::string_view("._-/").find(c) != std::string_view::npos;
   };
-  const bool is_host = !host.empty() && host.size() <= kLongestHost &&
+  const bool is_host = !has_more && !host.empty() && host.size() <= kLongestHost &&
                        is_ascii_small_or_digit(host.front()) && is_ascii_small_or_digit(host.back()) &&
                        std::all_of(host.begin(), host.end(), is_host_part) &&
                        host.find("..") == std::string::npos;
   if (!is_host || !std::all_of(path.begin(), path.end(), is_path_part) ||
-      path.find("..") != std::string_view::npos)
+      path.find("..") != std::string::npos)
     return std::nullopt;
-  return host + std::string(path);
+  return host + path;
 }
 
 std::optional<std::string> ending_of(std::string_view text) {

@@ -144,10 +144,11 @@ void add_common_properties(bool has_relevance, JsonObject& properties) {
   properties["time_range"] = JsonObject{{"type", "string"},
                                         {"enum", JsonArray{"day", "week", "month", "year"}},
                                         {"description", "Leaves out results dated earlier."}};
-  properties["sites"] = JsonObject{{"type", "array"},
-                                   {"maxItems", kMostToolSites},
-                                   {"items", JsonObject{{"type", "string"}}},
-                                   {"description", "Only results of these hosts, subdomains included."}};
+  properties["sites"] =
+      JsonObject{{"type", "array"},
+                 {"maxItems", kMostToolSites},
+                 {"items", JsonObject{{"type", "string"}}},
+                 {"description", "Only results of these hosts or URLs, and of all below them."}};
   if (has_relevance)
     properties["min_relevance"] =
         JsonObject{{"type", "number"},

@@ -218,11 +218,6 @@ bool is_plain_text(std::string_view text) {
   return first_invalid_utf8(text) == std::string_view::npos && text.find('\0') == std::string_view::npos;
 }
 
-/// Whether a document is a URL or the key of one that is neither http nor https.
-bool has_scheme(std::string_view document) {
-  return document.find("://") < document.find_first_of("/?#");
-}
-
 /// Whether a document is the key of its own URL.
 bool is_url_key(std::string_view document) {
   const auto key = canonical_url_key((has_scheme(document) ? "" : "http://") + std::string(document));

@@ -8,6 +8,7 @@
 #include <numeric>
 #include <utility>
 
+#include "core/site.h"
 #include "core/url.h"
 #include "service/base/addresses.h"
 #include "service/search/alike_results.h"
@@ -16,14 +17,6 @@
 
 namespace metafuse::service {
 namespace {
-
-/// The path of a URL, without query and fragment.
-std::string_view path_of(std::string_view url) {
-  if (const std::size_t scheme = url.find("://"); scheme != std::string_view::npos)
-    url.remove_prefix(scheme + 3);
-  url.remove_prefix(std::min(url.find_first_of("/?#"), url.size()));
-  return url.substr(0, url.find_first_of("?#"));
-}
 
 /// Whether a path is the other one or lies below it.
 bool is_below(std::string_view path, std::string_view top) {
@@ -139,17 +132,19 @@ std::optional<CorrectedQuery> corrected_query(const LoadedDomain& domain, const 
   return std::nullopt;
 }
 
+std::string_view path_of(std::string_view url) {
+  if (has_scheme(url)) url.remove_prefix(url.find("://") + 3);
+  url.remove_prefix(std::min(url.find_first_of("/?#"), url.size()));
+  return url.substr(0, url.find_first_of("?#"));
+}
+
 PageAddress::PageAddress(std::string_view url) : host(ascii_host(host_of(url))), path(path_of(url)) {}
 
 SiteSet::SiteSet(const std::vector<std::string>& sites) {
   for (const std::string& text : sites) {
-    std::string url = text.find("://") == std::string::npos ? "http://" + text : text;
-    if (const std::size_t star = url.find("://*."); star != std::string::npos) url.erase(star + 3, 2);
-    PageAddress page(url);
-    if (page.host.starts_with("www.")) page.host.erase(0, 4);
-    while (page.path.ends_with('/')) page.path.remove_suffix(1);
-    if (!page.host.empty() && page.host.size() <= kMaxSiteBytes)
-      paths_[std::move(page.host)].emplace_back(page.path);
+    Site site = read_site(text);
+    if (!site.host.empty() && site.host.size() <= kMaxSiteBytes)
+      paths_[std::move(site.host)].push_back(std::move(site.path));
   }
 }
 

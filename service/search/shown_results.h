@@ -20,6 +20,9 @@ namespace metafuse::service {
 /// How many ranks a raised site's results move up and a lowered site's down.
 inline constexpr std::size_t kPreferenceRanks = 10;
 
+/// The path of a URL, without query and fragment.
+std::string_view path_of(std::string_view url);
+
 /// Where the page of a URL is.
 struct PageAddress {
   explicit PageAddress(std::string_view url);
@@ -28,9 +31,8 @@ struct PageAddress {
   std::string_view path;  ///< of the URL, without query and fragment
 };
 
-/// Sites to look pages up in. A site is a host, perhaps with a path, or a URL, of which host and path count.
-/// It covers its subdomains and what lies below its path; "*." or "www." in front of it is ignored. Names
-/// longer than a host's are left out.
+/// Sites to look pages up in, as read_site() reads them. A site covers its subdomains and what lies below its
+/// path. Names longer than a host's are left out.
 ///
 /// cost: contains() - one look-up per label of the host, and a comparison per path that a site of it names
 class SiteSet {

@@ -37,7 +37,7 @@ bool is_about_text(Kind kind) {
 }  // namespace
 
 std::string file_type_of(std::string_view url) {
-  const std::string_view path = PageAddress(url).path;
+  const std::string_view path = path_of(url);
   const std::string_view name =
       path.substr(path.rfind('/') == std::string_view::npos ? 0 : path.rfind('/') + 1);
   const std::size_t dot = name.rfind('.');

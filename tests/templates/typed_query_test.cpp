@@ -86,6 +86,8 @@ TEST_CASE("Typed queries are read as people mean them", "[templates][typed]") {
       {"editor site:KDE.org", "editor", "site=kde.org"},
       {"editor site:https://www.kde.org/apps/", "editor", "site=kde.org/apps"},
       {"editor -site:gnu.org", "editor", "not-site=gnu.org"},
+      {"editor site:https://*.kde.org/apps/*", "editor", "site=kde.org/apps"},
+      {"editor -site:kde.org?a -site:a@kde.org", "editor", "not=kde.org?a; not=a@kde.org"},
       {"editor site:free-software.org/a-b", "editor", "site=free-software.org/a-b"},
       {"vim OR emacs site:kde.org OR nano", "vim emacs OR nano", "any=vim OR emacs; site=kde.org"},
       {"editor site:my_host.example,", "editor", "site=my_host.example"},

@@ -303,19 +303,32 @@ TEST_CASE("A set of sites covers the hosts that each of its sites covers", "[ser
 }
 
 TEST_CASE("A site may be a URL or a host with a path", "[service][search]") {
-  for (const std::string site :
-       {"https://A.example/", "a.example/", "http://www.a.example:8080", "*.a.example"}) {
+  for (const std::string site : {"https://A.example/", "a.example/", "http://www.a.example:8080",
+                                 "*.a.example", ".example", ".a.example", "a.example.", " a.example ",
+                                 "a.example/*", "https://*.a.example/*", "//a.example", "ada@a.example"}) {
     INFO(site);
     CHECK(is_under_site("a.example", site));
     CHECK(is_under_site("x.a.example/b/c", site));
   }
-  for (const std::string site : {"a.example/in", "https://www.a.example/in/?x=/y#z"}) {
+  for (const std::string site :
+       {"a.example/in", "https://www.a.example/in/?x=/y#z", "a.example/in/*", "//a.example/in"}) {
     INFO(site);
     CHECK(is_under_site("a.example/in", site));
     CHECK(is_under_site("de.a.example/in/ada?q=/out", site));
     CHECK_FALSE(is_under_site("a.example/inn", site));
     CHECK_FALSE(is_under_site("a.example", site));
     CHECK_FALSE(is_under_site("a.example/?x=/in", site));
+  }
+  const std::string archived = "archive.example/web/https://a.example";
+  CHECK(is_under_site(archived + "/b", archived));
+  CHECK_FALSE(is_under_site("a.example", archived));
+  for (const std::string site : {"::1", "[::1]", "http://[::1]:80/"})
+    CHECK(is_under_site("[::1]:81/x", site));
+  CHECK(is_under_site("[2001:db8::1]", "2001:db8::1"));
+  CHECK_FALSE(is_under_site("[2001:db8::1]", "::1"));
+  for (const std::string site : {"", ".", "*.", "http://", "[", "[]:1", ":1", "@"}) {
+    INFO(site);
+    CHECK_FALSE(is_under_site("a.example", site));
   }
   CHECK(is_under_site("xn--mller-kva.example", "https://M\u00fcller.example/"));
   CHECK(is_under_site("m\u00fcller.example", "xn--mller-kva.example"));
