@@ -115,8 +115,10 @@ Result<TypedBaseQuery> plain_base_query(const Domain& domain, std::string_view t
     return fail(Code::usage, "the domain " + domain.name +
                                  " has neither a slot QUERY nor a required one; give its slots by name: " +
                                  some_slot_names(domain));
-  if (beside.slots.count(target->name) > 0)
-    return fail(Code::usage, "the query and the slot " + target->name + " are the same; give one of them");
+  if (const auto given = beside.slots.find(target->name);
+      given != beside.slots.end() && given->second != text)
+    return fail(Code::usage,
+                "the query fills the slot " + target->name + ", which has another value; give one of them");
   if (text.size() > kMaxTypedBytes)
     return fail(Code::usage,
                 "the query is longer than " + std::to_string(kMaxTypedBytes) + " bytes; shorten it");
@@ -128,7 +130,7 @@ Result<TypedBaseQuery> plain_base_query(const Domain& domain, std::string_view t
   if (asked.typed.conditions.size() > kMostConditions)
     return fail(Code::usage,
                 "the query has more than " + std::to_string(kMostConditions) + " conditions; remove some");
-  asked.base.slots.emplace(target->name, asked.typed.words());
+  asked.base.slots.insert_or_assign(target->name, asked.typed.words());
   return asked;
 }
 

@@ -54,9 +54,9 @@ Result<std::vector<ExpandedQuery>> expand_asked(const Domain& domain, const Type
 /// of slots given by name are never read as conditions.
 ///
 /// in:     slots - values given besides the text
-/// errors: usage: the domain has no such slot, or `slots` has it, too; or the text is longer than
-///         kMaxTypedBytes, has no letter or digit apart from its conditions, or has more than kMostConditions
-///         of them
+/// errors: usage: the domain has no such slot, or `slots` has it with another value; or the text is longer
+///         than kMaxTypedBytes, has no letter or digit apart from its conditions, or has more than
+///         kMostConditions of them
 Result<TypedBaseQuery> plain_base_query(const Domain& domain, std::string_view text, BaseQuery slots = {});
 
 }  // namespace metafuse::templates

@@ -205,7 +205,10 @@ TEST_CASE("A plain query can be combined with named slots", "[templates][expande
   REQUIRE(both.has_value());
   CHECK(both->base.slots == std::map<std::string, std::string>{{"NAME", "a b"}, {"PLACE", "c"}});
   CHECK(plain_base_query(domain, "a b", {{{"NAME", "c"}}}).error().text ==
-        "the query and the slot NAME are the same; give one of them");
+        "the query fills the slot NAME, which has another value; give one of them");
+  const auto same = plain_base_query(domain, "a -b", {{{"NAME", "a -b"}}});
+  REQUIRE(same.has_value());
+  CHECK(same->base == plain_base_query(domain, "a -b")->base);
 }
 
 TEST_CASE("The shipped domains have as many templates as in the paper and no warnings",
