@@ -134,11 +134,12 @@ std::optional<JsonObject> slots_schema(const templates::Domain& domain) {
 ///
 /// in: has_relevance - the model of the tool's domain was calibrated
 void add_common_properties(bool has_relevance, JsonObject& properties) {
-  properties["queries"] =
-      JsonObject{{"type", "array"},
-                 {"maxItems", kMostQueriesAtOnce},
-                 {"items", JsonObject{{"type", "string"}}},
-                 {"description", "Other wordings of the question; all results are fused into one list."}};
+  properties["queries"] = JsonObject{{"type", "array"},
+                                     {"maxItems", kMostQueriesAtOnce},
+                                     {"items", JsonObject{{"type", "string"}}},
+                                     {"description",
+                                      "Other wordings of the question, asked as far as 64 lists allow; all "
+                                      "results are fused into one list."}};
   properties["limit"] = integer_schema(1, kMostResults, 10, "Results per page.");
   properties["page"] = integer_schema(1, 100, 1, "1 for the first results.");
   properties["time_range"] = JsonObject{{"type", "string"},

@@ -42,6 +42,13 @@ std::size_t memory_of(const FusedResult& result) {
   return bytes;
 }
 
+std::size_t memory_of(const std::vector<templates::Condition>& conditions) {
+  std::size_t bytes = kObjectBytes;
+  for (const templates::Condition& condition : conditions)
+    bytes += sizeof(condition) + condition.value.size();
+  return bytes;
+}
+
 /// Whether already the first window was cut short: a list that later windows cut short has windows.
 bool is_first_cut_short(const SearchAnswer& answer) {
   if (!answer.is_cut_short() || answer.windows <= 1) return answer.is_cut_short();
@@ -55,7 +62,9 @@ bool is_first_cut_short(const SearchAnswer& answer) {
 }  // namespace
 
 std::size_t memory_of(const SearchAnswer& answer) {
-  std::size_t bytes = sizeof(SearchAnswer);
+  std::size_t bytes = sizeof(SearchAnswer) + answer.typed.text.size() + memory_of(answer.typed.conditions);
+  for (const templates::TypedTerm& term : answer.typed.terms) bytes += sizeof(term) + term.text.size();
+  for (const auto& conditions : answer.other_conditions) bytes += memory_of(conditions);
   for (const fetchers::FetchedList& list : answer.lists) {
     bytes += sizeof(fetchers::FetchedList) + list.query.text.size() + list.message.size();
     // every hit also has a key in the fusion state, about as long as its URL
@@ -324,7 +333,7 @@ Result<SearchAnswer> read_answer_text(std::string_view text, const LoadedDomain&
   answer.domain = domain.domain.name;
   answer.query = std::string(*query);
   answer.slots = request.slots;
-  set_typed(domain, request, answer);
+  set_typed(request, answer);
   answer.windows = windows;
   std::vector<fetchers::FetchedList> read;
   for (const Json& entry : *lists) {

@@ -100,7 +100,8 @@ struct SearchAnswer {
   std::string query;  ///< the plain query, or the slots' values joined by spaces
   BaseQuery slots;
   templates::TypedQuery typed;
-  std::vector<templates::TypedQuery> other_typed{};  ///< of the request's further plain queries
+  /// By further plain query of the request.
+  std::vector<std::vector<templates::Condition>> other_conditions{};
   /// Results that met the conditions of none of these queries.
   std::size_t left_out = 0;
   std::uint32_t narrowed_from = 0;           ///< if left_out > 0: the first window that had one of those

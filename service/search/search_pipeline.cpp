@@ -61,7 +61,9 @@ Result<void> expand_variant(const Snapshot& snapshot, const LoadedDomain& domain
 /// What the templates make of the request's slots with another plain query.
 Result<std::vector<ExpandedQuery>> expand_wording(const Snapshot& snapshot, const LoadedDomain& domain,
                                                   const SearchRequest& request, const std::string& text) {
-  TRY(const auto base, templates::plain_base_query(domain.domain, text, request.slots));
+  BaseQuery beside = request.slots;
+  beside.slots.erase(std::string(plain_slot(domain.domain)));
+  TRY(const auto base, templates::plain_base_query(domain.domain, text, std::move(beside)));
   return templates::expand_asked(domain.domain, base, snapshot.engines.syntax_of);
 }
 
@@ -106,10 +108,6 @@ Result<std::vector<ExpandedQuery>> expand_request(const Snapshot& snapshot, cons
     asked = base.typed;
     queries = std::move(expanded);
   }
-  for (const std::string& text : request.alternatives) {
-    TRY(auto expanded, expand_wording(snapshot, domain, request, text));
-    add_new(std::move(expanded), queries);
-  }
   for (const QueryVariant& variant : request.variants)
     TRY_VOID(expand_variant(snapshot, domain, variant, asked, queries));
   keep_named(request, queries);
@@ -119,14 +117,14 @@ Result<std::vector<ExpandedQuery>> expand_request(const Snapshot& snapshot, cons
   if (queries.empty())
     return fail(Code::usage, "no template of the domain uses any of the named engines or lists");
   if (queries.size() > kMaxExpandedQueries && !is_selective(domain, request))
-    return fail(Code::usage,
-                "more than 64 expanded queries; give fewer queries or variants, or name fewer engines");
-  for (const std::string& text : request.synonyms) {
-    TRY(auto expanded, expand_wording(snapshot, domain, request, text));
-    keep_named(request, expanded);
-    if (queries.size() + expanded.size() > kMaxExpandedQueries) break;
-    add_new(std::move(expanded), queries);
-  }
+    return fail(Code::usage, "more than 64 expanded queries; give fewer variants, or name fewer engines");
+  for (const auto* texts : {&request.alternatives, &request.synonyms})
+    for (const std::string& text : *texts) {
+      TRY(auto expanded, expand_wording(snapshot, domain, request, text));
+      keep_named(request, expanded);
+      if (queries.size() + expanded.size() > kMaxExpandedQueries) break;
+      add_new(std::move(expanded), queries);
+    }
   return queries;
 }
 
@@ -284,7 +282,7 @@ SearchAnswer search_prepared(const PreparedSearch& search, const Clock& clock,
   answer.domain = search.domain.domain.name;
   answer.query = query_text(search.request.text, search.request.slots);
   answer.slots = search.request.slots;
-  set_typed(search.domain, search.request, answer);
+  set_typed(search.request, answer);
   Partials partials(search.domain, answer, search.queries, on_partial);
   std::function<void(const FetchedList&)> on_list;
   if (on_partial) on_list = [&](const FetchedList& list) { partials.take(list); };

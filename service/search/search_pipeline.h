@@ -20,12 +20,13 @@ namespace metafuse::service {
 Result<const LoadedDomain*> named_domain(const Snapshot& snapshot, std::string_view name,
                                          const KeyConfig* key = nullptr);
 
-/// The expanded queries of a request, in the order of the domain's features, variants last.
+/// The expanded queries of a request, in the order of the domain's features; then variants, and the further
+/// queries and synonyms as far as all of their lists are among the first 64.
 ///
 /// in:     domain - the one that the request names, or an edited form of it
 /// errors: usage: no query, unknown or missing slots, a variant of an undeclared template, more than 16
-///         variants, more than 64 expanded queries in a domain without `select`, or more or longer ones than
-///         `limits` allows
+///         variants, more than 64 expanded queries without the further ones in a domain without `select`, or
+///         more or longer ones than `limits` allows
 Result<std::vector<ExpandedQuery>> expand_request(const Snapshot& snapshot, const LoadedDomain& domain,
                                                   const SearchRequest& request,
                                                   const templates::ExpansionLimits& limits = {});

@@ -23,7 +23,7 @@ struct SearchRequest {
   std::string text;    ///< a plain query: fills the slot QUERY or the first required one
   BaseQuery slots;
   std::vector<QueryVariant> variants;
-  std::vector<std::string> alternatives{};  ///< further plain queries, asked by the same templates
+  std::vector<std::string> alternatives{};  ///< further plain queries, asked as far as there is room
   std::vector<std::string> synonyms{};      ///< the same query in other words, asked as far as there is room
   std::vector<std::string> engines;         ///< only these engines' features; empty for all
   std::vector<std::string> lists;           ///< only these features, "TEMPLATE@ENGINE"; empty for all

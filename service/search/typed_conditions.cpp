@@ -16,7 +16,6 @@ namespace metafuse::service {
 namespace {
 
 using templates::Condition;
-using templates::TypedQuery;
 using Kind = Condition::Kind;
 
 constexpr std::size_t kLongestEnding = 10;
@@ -48,17 +47,20 @@ std::string file_type_of(std::string_view url) {
   return is_plain ? ending : std::string();
 }
 
-void set_typed(const LoadedDomain& domain, const SearchRequest& request, SearchAnswer& answer) {
-  if (request.text.empty() || request.slots.slots.contains(std::string(plain_slot(domain.domain)))) return;
+void set_typed(const SearchRequest& request, SearchAnswer& answer) {
+  if (request.text.empty()) return;
   answer.typed = templates::parse_typed_query(request.text);
   for (const std::string& text : request.alternatives)
-    answer.other_typed.push_back(templates::parse_typed_query(text));
+    answer.other_conditions.push_back(templates::parse_typed_query(text).conditions);
 }
 
-ConditionCheck::ConditionCheck(const TypedQuery& typed) {
-  for (const Condition& condition : typed.conditions)
-    if (condition.kind != Kind::any)
-      conditions_.push_back({condition, FoldedText(condition.value), SiteSet({condition.value})});
+ConditionCheck::ConditionCheck(const std::vector<Condition>& conditions) {
+  for (const Condition& condition : conditions) {
+    if (condition.kind == Kind::any) continue;
+    std::vector<std::string> sites;
+    if (condition.kind == Kind::site || condition.kind == Kind::not_site) sites.push_back(condition.value);
+    conditions_.push_back({condition, FoldedText(condition.value), SiteSet(sites)});
+  }
 }
 
 /// A result as conditions look at it.
@@ -171,8 +173,8 @@ namespace {
 /// The checks of an answer's typed queries; none if one of these has no conditions: any result meets it.
 std::vector<ConditionCheck> checks_of(const SearchAnswer& answer) {
   std::vector<ConditionCheck> checks;
-  checks.emplace_back(answer.typed);
-  for (const TypedQuery& typed : answer.other_typed) checks.emplace_back(typed);
+  checks.emplace_back(answer.typed.conditions);
+  for (const auto& conditions : answer.other_conditions) checks.emplace_back(conditions);
   if (std::ranges::any_of(checks, &ConditionCheck::is_empty)) checks.clear();
   return checks;
 }

@@ -19,14 +19,14 @@ namespace metafuse::service {
 struct FusedResult;
 struct SearchAnswer;
 
-/// Sets the answer's typed queries, those of the request beside its slots; none if it gives the slot of plain
-/// queries by name. Conditions of a synonym are not the reader's.
-void set_typed(const LoadedDomain& domain, const SearchRequest& request, SearchAnswer& answer);
+/// Sets the answer's typed query and the conditions of the request's further ones. Those of a synonym are not
+/// what the reader typed.
+void set_typed(const SearchRequest& request, SearchAnswer& answer);
 
 /// Checks results against the conditions of a typed query, which are prepared once per answer.
 class ConditionCheck {
  public:
-  explicit ConditionCheck(const templates::TypedQuery& typed);
+  explicit ConditionCheck(const std::vector<templates::Condition>& conditions);
 
   bool is_empty() const { return conditions_.empty(); }
 

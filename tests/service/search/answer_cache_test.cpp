@@ -13,6 +13,7 @@
 
 #include "core/random.h"
 #include "service/search/list_fusion.h"
+#include "service/search/typed_conditions.h"
 #include "service/store/redis_client.h"
 #include "tests/support/manual_clock.h"
 #include "tests/support/redis_server.h"
@@ -122,6 +123,26 @@ TEST_CASE("The memory of an answer counts the texts of what is folded below its 
   CHECK(with_one >= unfolded + sizeof(FoldedHit) + 1500);
   answer.results[2].same_site = {folded, folded};
   CHECK(memory_of(answer) >= with_one + 2 * (sizeof(FoldedHit) + 1500));
+}
+
+TEST_CASE("The memory of an answer counts its typed queries, and of the further ones only conditions",
+          "[service][cache]") {
+  SearchRequest request;
+  request.text = "a";
+  SearchAnswer one, many;
+  set_typed(request, one);
+  std::string letters = "b";
+  while (letters.size() < 1500) letters += " b";
+  request.alternatives.assign(16, letters);
+  set_typed(request, many);
+  CHECK(memory_of(many) <= memory_of(one) + 16 * 100);
+  request.alternatives.assign(16, letters + " -" + std::string(1000, 'c'));
+  SearchAnswer conditions;
+  set_typed(request, conditions);
+  CHECK(memory_of(conditions) >= memory_of(many) + 16 * (sizeof(templates::Condition) + 1000));
+  request.text = letters;
+  set_typed(request, many);
+  CHECK(memory_of(many) >= memory_of(one) + 750 * sizeof(templates::TypedTerm));
 }
 
 TEST_CASE("Simultaneous equal requests share one piece of work whether it fails or not", "[service][cache]") {

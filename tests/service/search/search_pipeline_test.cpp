@@ -2,6 +2,7 @@
 
 #include "service/search/search_pipeline.h"
 
+#include <algorithm>
 #include <functional>
 #include <map>
 #include <memory>
@@ -500,7 +501,7 @@ TEST_CASE("A stored search keeps what was shown, however many documents its list
   CHECK(stored.lists[0].documents.size() == stored.documents.size());
 }
 
-TEST_CASE("Queries of the request beyond sixty-four expanded ones are refused and synonyms left out",
+TEST_CASE("Further queries and synonyms are asked as far as sixty-four expanded queries allow",
           "[service][search]") {
   const Snapshot snapshot;
   const LoadedDomain domain = domain_of_templates(16);  // 32 lists
@@ -511,10 +512,13 @@ TEST_CASE("Queries of the request beyond sixty-four expanded ones are refused an
   request.synonyms = {"c"};
   CHECK(expand_request(snapshot, domain, request).value().size() == 64);
   request.alternatives = {"b", "c"};
-  const auto refused = expand_request(snapshot, domain, request);
-  REQUIRE(refused.has_error());
-  CHECK(refused.error().code == Code::usage);
-  CHECK(refused.error().text.find("give fewer queries") != std::string::npos);
+  const auto fitting = expand_request(snapshot, domain, request).value();
+  CHECK(fitting.size() == 64);
+  CHECK(std::ranges::none_of(fitting, [](const ExpandedQuery& query) { return query.text == "c"; }));
+  const LoadedDomain fourteen = domain_of_templates(7);
+  request.alternatives = {"b", "c", "d", "e"};
+  CHECK(expand_request(snapshot, fourteen, request).value().size() == 56);
+  request.alternatives = {"b", "c"};
   request.engines = {"two"};
   CHECK(expand_request(snapshot, domain, request).value().size() == 48);  // "c" is asked once
 }

@@ -44,7 +44,7 @@ fetchers::FetchedList editors(const ExpandedQuery&) {
 }
 
 bool meets(const std::string& typed, const Hit& hit, std::string_view syntax = "plain") {
-  const service::ConditionCheck check(templates::parse_typed_query(typed));
+  const service::ConditionCheck check(templates::parse_typed_query(typed).conditions);
   return check.is_met(hit, {find_query_syntax(syntax)});
 }
 
@@ -194,7 +194,7 @@ TEST_CASE("A result of several queries meets the conditions of one of them", "[s
     request.alternatives.assign(queries.begin() + 1, queries.end());
     request.synonyms = {"site:c.example x"};
     service::SearchAnswer answer;
-    service::set_typed(domain, request, answer);
+    service::set_typed(request, answer);
     service::fuse_lists(domain, {list_of({"a.example", "b.example", "c.example"})}, answer);
     CHECK(answer.left_out == 3 - answer.results.size());
     std::string hosts;
