@@ -87,8 +87,18 @@ Shape shape_of(const Model& model, std::size_t list, std::size_t depth) {
   return shape;
 }
 
+/// The longest shape that a list of a domain can have.
+std::size_t longest_shape(const std::vector<Feature>& features) {
+  std::size_t longest = 0;
+  for (const Feature& feature : features)
+    if (is_list(feature)) longest = std::max(longest, empty_shape(feature).size());
+  return longest;
+}
+
 Opinion opinion_of(const Model& model, const std::vector<Feature>& features) {
   Opinion out;
+  const std::size_t depth = longest_shape(features);
+  std::vector<Shape> told(model.features.size());  // of the model's lists; empty: not needed yet
   Shape mean(kMostRanks, 0.0);
   double known = 0.0;
   for (const Feature& feature : features) {
@@ -97,8 +107,10 @@ Opinion opinion_of(const Model& model, const std::vector<Feature>& features) {
     if (!is_list(feature)) continue;
     const Found found = find_lists(model, feature);
     Shape& shape = out.shapes.back() = empty_shape(feature);
-    for (const std::size_t list : found.lists)
-      add(shape_of(model, list, shape.size()), 1.0 / static_cast<double>(found.lists.size()), shape);
+    for (const std::size_t list : found.lists) {
+      if (told[list].empty()) told[list] = shape_of(model, list, depth);
+      add(told[list], 1.0 / static_cast<double>(found.lists.size()), shape);
+    }
     out.matches.back() = found.match;
     if (found.match == Match::none) continue;
     add(shape, 1.0, mean);

@@ -39,9 +39,9 @@ inline constexpr const char* kJudgedQueries = "judged_queries";
 /// Makes a prior of models. In each model, a list is what the model's list of the same name is; else the mean
 /// of the model's lists of the same engine (the part of a name after the last '@'); else the mean of the
 /// lists that were found in the model. What a list says is the score of a document that only it holds, at
-/// each rank, whatever the form of the model. The scores are scaled so that a document at the top of every
-/// list has about the same score in each model. Models count by the numbers of their own judged queries:
-/// clicks, and what they took from other domains, add nothing to it.
+/// each rank, whatever the form of the model, with derived features left out. The scores are scaled so that a
+/// document at the top of every list has about the same score in each model. Models count by the numbers of
+/// their own judged queries: clicks, and what they took from other domains, add nothing to it.
 ///
 /// errors: bad_data: no model knows any of the lists or engines
 /// cost:   of each model, the scores of lists x depth documents

@@ -1,5 +1,7 @@
 #include "fusion/training/learned_from.h"
 
+#include <algorithm>
+#include <cstdint>
 #include <string_view>
 #include <vector>
 
@@ -50,6 +52,10 @@ std::string count_text(std::uint64_t count, std::string_view one, std::string_vi
 
 void note_judge(const LearnedJudge& judge, JsonObject& training) {
   if (judge.queries == 0) return;
+  if (training.contains(kJudgedQueries)) {
+    const std::uint64_t judged = count_of(JsonMembers(training).number_or(kJudgedQueries));
+    training[kJudgedQueries] = judged - std::min<std::uint64_t>(judged, judge.answerable);
+  }
   training[kJudge] = JsonObject{{"model", judge.model},
                                 {"weight", judge.weight},
                                 {"only", judge.is_only},

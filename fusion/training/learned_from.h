@@ -15,10 +15,12 @@ struct LearnedJudge {
   double weight = 1.0;  ///< of a query that only it judged, in relation to people's queries
   bool is_only = false;
   bool is_calibrated = false;
-  std::size_t queries = 0;  ///< that only it judged
+  std::size_t queries = 0;     ///< that only it judged
+  std::size_t answerable = 0;  ///< of them, those with a relevant document in a list
 };
 
-/// Writes the judge into a model's "training" record, if it judged any query.
+/// Writes the judge into a model's "training" record, if it judged any query, and takes those that only it
+/// judged out of the number of judged queries, by which models count among others.
 void note_judge(const LearnedJudge& judge, JsonObject& training);
 
 /// What a model was learned from: {"judged_queries"} if its record says, with "other_domains":

@@ -13,6 +13,7 @@
 #include "core/contract.h"
 #include "fusion/data/features.h"
 #include "fusion/input/training_set_builder.h"
+#include "fusion/learners/common/validation.h"
 #include "fusion/training/held_out.h"
 #include "service/search/list_fusion.h"
 
@@ -108,6 +109,7 @@ struct PendingPairs {
 struct Noted {
   std::vector<std::uint32_t> unasked;
   bool is_judged = false;
+  bool is_of_model = false;
   std::vector<double> unlisted;
 };
 
@@ -234,9 +236,7 @@ class Collector {
     std::map<std::string, double> out(grades.begin(), grades.end());
     if (!reading_ || !of_model_.contains(query.query)) return out;
     for (auto& [document, grade] : out)
-      grade =
-          reading_
-              ->learned[static_cast<std::size_t>(std::clamp(static_cast<int>(grade), 0, kBestModelGrade))];
+      grade = reading_->learned[static_cast<std::size_t>(std::clamp(grade, 0.0, 1.0 * kBestModelGrade))];
     return out;
   }
 
@@ -249,8 +249,9 @@ class Collector {
     if (!options_.are_held_out_used && !is_of_model) judged_grades_.emplace(query.query, grades_of(query));
     TRY(const auto search, search_to_learn(store_, options_.domain, query, features_));
     if (!search) return leave_out();
-    add_rows(std::string(fusion::kJudgedRow) + query.query, *search, learned_grades(query),
-             is_of_model || options_.are_unjudged_ignored);
+    const std::string row = std::string(fusion::kJudgedRow) + query.query;
+    add_rows(row, *search, learned_grades(query), is_of_model || options_.are_unjudged_ignored);
+    noted_[row].is_of_model = is_of_model;
     ++(is_of_model ? report_.model_queries : report_.judged_queries);
     return {};
   }
@@ -371,13 +372,17 @@ class Collector {
 
   Result<fusion::TrainingSet> finish() {
     TRY(auto set, builder_.finish(features_, options_.feedback));
-    for (fusion::QueryRange& query : set.queries) {
+    const std::vector<bool> are_answerable = fusion::are_answerable(set);
+    for (std::size_t i = 0; i < set.queries.size(); ++i) {
+      fusion::QueryRange& query = set.queries[i];
       Noted& noted = noted_[query.id];
       query.unasked = std::move(noted.unasked);
       query.is_judged = noted.is_judged;
       query.unlisted = std::move(noted.unlisted);
+      if (!noted.is_of_model) continue;
+      report_.answerable_model_queries += are_answerable[i] ? 1 : 0;
+      if (!options_.judges.is_only) query.weight = options_.judges.weight;  // else there are no others
     }
-    weigh_model(set);
     report_.click_trust = trust();
     for (const PendingPairs& pending : pending_) add_pairs(pending, report_.click_trust, set);
     std::sort(set.pairs.begin(), set.pairs.end(), [](const auto& a, const auto& b) {
@@ -385,15 +390,6 @@ class Collector {
     });
     report_.click_pairs = set.pairs.size();
     return set;
-  }
-
-  /// Gives the queries that only the model judged their weight. With --only there are no others to weigh by.
-  void weigh_model(fusion::TrainingSet& set) const {
-    if (options_.judges.is_only) return;
-    for (fusion::QueryRange& query : set.queries)
-      if (query.id.starts_with(fusion::kJudgedRow) &&
-          of_model_.contains(query.id.substr(fusion::kJudgedRow.size())))
-        query.weight = options_.judges.weight;
   }
 
   /// Adds the pairs whose two documents are rows. A document is no row if the features of its lists no

@@ -58,11 +58,12 @@ struct StoreTrainingOptions {
 };
 
 struct StoreTrainingReport {
-  std::size_t judged_queries = 0;     ///< learned from, judged by people
-  std::string model;                  ///< the language model whose judgments count, too; empty: none
-  bool is_model_unknown = false;      ///< the store has no judgment of it
-  std::vector<std::string> models;    ///< then: whose judgments the store has
-  std::size_t model_queries = 0;      ///< learned from, judged by the model only
+  std::size_t judged_queries = 0;            ///< learned from, judged by people
+  std::string model;                         ///< the language model whose judgments count, too; empty: none
+  bool is_model_unknown = false;             ///< the store has no judgment of it
+  std::vector<std::string> models;           ///< then: whose judgments the store has
+  std::size_t model_queries = 0;             ///< learned from, judged by the model only
+  std::size_t answerable_model_queries = 0;  ///< of them, those with a relevant document in a list
   std::size_t calibrated_by = 0;      ///< documents whose two grades say how to read the model's grades
   std::size_t offline_queries = 0;    ///< learned from, judged outside of the store
   std::size_t held_out_queries = 0;   ///< judged, and held out for measuring promotions
@@ -86,7 +87,9 @@ struct StoreTrainingReport {
   std::string unknown_model() const;
   /// The language model whose judgments were learned from.
   fusion::LearnedJudge judge(const JudgeChoice& choice) const {
-    return {model, choice.is_only ? 1.0 : choice.weight, choice.is_only, choice.is_calibrated, model_queries};
+    return {model,          choice.is_only ? 1.0 : choice.weight,
+            choice.is_only, choice.is_calibrated,
+            model_queries,  answerable_model_queries};
   }
   /// The sentence for a domain without feedback.
   std::string too_little(const std::string& domain) const;

@@ -69,6 +69,21 @@ std::vector<std::size_t> first_order(const Model& model, const TrainingSet& set)
   return order;
 }
 
+/// Counts the documents that another ranker scores.
+struct CountingRanker : Ranker {
+  SharedRanker other;
+  mutable std::size_t documents = 0;
+
+  std::vector<double> score(const FeatureMatrix& matrix) const override {
+    documents += matrix.document_count();
+    return other->score(matrix);
+  }
+  JsonObject body() const override { return other->body(); }
+  std::string describe(const std::vector<Feature>& features) const override {
+    return other->describe(features);
+  }
+};
+
 const std::vector<std::string> kNames = {"plain@one", "plain@two", "title@one"};
 
 }  // namespace
@@ -114,6 +129,18 @@ TEST_CASE("A list that no model has counts like the lists of its engine, else li
     CHECK(scale * part(2, rank) == Approx((was(0, rank) + was(2, rank)) / 2).margin(1e-9));
     CHECK(part(3, rank) == Approx((part(0, rank) + part(1, rank) + part(2, rank)) / 3).margin(1e-9));
   }
+}
+
+TEST_CASE("What a model says of its lists is computed once for all lists of one engine", "[fusion][prior]") {
+  Model model = trained(queries_of(lists_named(kNames), 1, 20, 3), "rankboost");
+  const auto counting = std::make_shared<CountingRanker>();
+  counting->other = model.ranker;
+  model.ranker = counting;
+  const PriorSource source{"other", &model};
+  std::vector<std::string> names;
+  for (int i = 0; i < 30; ++i) names.push_back(fmt::format("words{}@one", i));
+  REQUIRE(prior_of(std::span(&source, 1), lists_named(names)).has_value());
+  CHECK(counting->documents == 2 * (kDepth + 1));  // the engine has two lists
 }
 
 TEST_CASE("Several models count by the judged queries that they were trained on", "[fusion][prior]") {

@@ -6,10 +6,10 @@ using namespace metafuse;
 using namespace metafuse::fusion;
 
 TEST_CASE("A model says what it learned from beside its own domain's people", "[fusion][learned_from]") {
-  JsonObject training{{"judged_queries", 3},
+  JsonObject training{{"judged_queries", 12},
                       {"prior", JsonObject{{"models", JsonArray{"books", "plays"}}}},
                       {"pooled", JsonObject{{"weight", 0.05}, {"queries", 54}}}};
-  note_judge({"good", 0.3, false, true, 12}, training);
+  note_judge({"good", 0.3, false, true, 12, 9}, training);  // three of its queries have no relevant document
   CHECK(Json(learned_from(training)) ==
         parse_json(R"({"judged_queries":3,"other_domains":{"start":2,"pooled_queries":54,"weight":0.05},)"
                    R"("judge":{"model":"good","weight":0.3,"only":false,"calibrated":true,"queries":12}})",
@@ -17,8 +17,7 @@ TEST_CASE("A model says what it learned from beside its own domain's people", "[
             .value());
   CHECK(learned_from_text(training) ==
         "the models of 2 other domains, 54 judged queries of other domains (at a weight of 0.05), 12 queries "
-        "that "
-        "only the language model good judged");
+        "that only the language model good judged");
 }
 
 TEST_CASE("A model of its own domain's judgments has nothing to say", "[fusion][learned_from]") {

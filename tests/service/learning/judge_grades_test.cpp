@@ -64,6 +64,7 @@ TEST_CASE("A model's judgments count only on request", "[service][judges]") {
   judged.judge(0, "model:m", {0, 3, 0, 0}, kNewYear + 100);
   judged.judge(1, "model:m", {0, 0, 3, 1});
   judged.judge(2, "model:other", {3, 0, 0, 0});
+  judged.judge(3, "model:m", {0, 0, 0, 0});
   Store& store = *judged.store;
   StoreTrainingReport report;
   StoreTrainingOptions options = judged.options();
@@ -76,21 +77,23 @@ TEST_CASE("A model's judgments count only on request", "[service][judges]") {
 
   options.judges = {"m", 0.25, false, false};
   const auto both = training_set_from_store(store, options, &report);
-  REQUIRE(both->queries.size() == 2);
+  REQUIRE(both->queries.size() == 3);
   CHECK(report.judged_queries == 1);
-  CHECK(report.model_queries == 1);
+  CHECK(report.model_queries == 2);
+  CHECK(report.answerable_model_queries == 1);
   double weights = 0;
   double best = 0;
   for (const auto& query : both->queries) weights += query.weight;
   for (const double grade : both->grades) best += grade;
-  CHECK(weights == 1.25);
+  CHECK(weights == 1.5);
   CHECK(best == 2 + 3 + 1);  // the query that ann judged has only her grades
 
   options.judges = {"m", 0.25, true, false};
   const auto only = training_set_from_store(store, options, &report);
-  CHECK(only->queries.size() == 2);
+  CHECK(only->queries.size() == 3);
   CHECK(report.judged_queries == 0);
-  CHECK(report.model_queries == 2);
+  CHECK(report.model_queries == 3);
+  CHECK(report.answerable_model_queries == 2);
   for (const auto& query : only->queries) CHECK(query.weight == 1.0);
 
   options.judges = {"unknown", 1, true, false};
