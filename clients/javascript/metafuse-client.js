@@ -131,15 +131,13 @@ const streamHas = new Set(
 
 function streamParameters({ slots, deadline_ms: deadline, ...members }) {
   const parameters = new URLSearchParams();
-  const set = (name, value) => {
-    if (value !== undefined && value !== null) parameters.set(name, String(value));
-  };
-  for (const [name, value] of Object.entries(slots ?? {})) set(`slot.${name}`, value);
-  if (deadline) set("timeout_limit", deadline / 1_000);
-  for (const [given, value] of Object.entries(members)) {
-    const name = streamNames[given] ?? given;
+  const given = (object) => Object.entries(object).filter(([, value]) => value !== undefined && value !== null);
+  for (const [name, value] of given(slots ?? {})) parameters.set(`slot.${name}`, value);
+  if (deadline) parameters.set("timeout_limit", String(deadline / 1_000));
+  for (const [member, value] of given(members)) {
+    const name = streamNames[member] ?? member;
     if (!streamHas.has(name)) throw new TypeError(`a stream has no parameter ${name}; it has ${[...streamHas].join(", ")}`);
-    set(name, value);
+    parameters.set(name, value);
   }
   return parameters;
 }

@@ -67,7 +67,7 @@ async function streamParameters() {
     asked = new URL(url).searchParams;
     return new Response("event: final\ndata: {}\n\n");
   };
-  const members = { domain: null, limit: null, page: 2, safe_search: 1, explain: false, lists: ["a", "b"], slots: { A: "b", C: null } };
+  const members = { domain: null, limit: null, depth: undefined, sites: null, page: 2, safe_search: 1, explain: false, lists: ["a", "b"], slots: { A: "b", C: null } };
   for await (const event of new Metafuse({ url: "http://a", fetch }).stream({ query: "x y", ...members })) assert.equal(event.event, "final");
   assert.equal(String(asked), "slot.A=b&q=x+y&pageno=2&safesearch=1&explain=false&lists=a%2Cb");
   for await (const event of new Metafuse({ url: "http://a", fetch }).stream("x", { deadline_ms: 250 })) assert.ok(event);
