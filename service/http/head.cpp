@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
+#include <utility>
 
 #include "core/field_value.h"
 #include "core/text.h"
@@ -87,24 +88,35 @@ std::optional<Refusal> parse_target(std::string_view target, HttpRequest& reques
   return std::nullopt;
 }
 
+/// The host of a target in absolute form; empty for any other form.
+struct Authority {
+  std::string_view host;        ///< with its port, unless that is the usual one
+  std::string_view usual_port;  ///< with a colon
+
+  bool is(std::string_view host_field) const {
+    if (host_field.ends_with(usual_port)) host_field.remove_suffix(usual_port.size());
+    return equal_ignoring_case(host, host_field);
+  }
+};
+
 /// Removes "http://HOST" from the front of a target in absolute form, which servers must accept (RFC 9112,
 /// 3.2.2).
-///
-/// out: HOST; empty for any other form
-std::string_view take_authority(std::string_view& target) {
-  for (const std::string_view scheme : {"http://", "https://"}) {
+Authority take_authority(std::string_view& target) {
+  for (const auto& [scheme, port] :
+       {std::pair<std::string_view, std::string_view>{"http://", ":80"}, {"https://", ":443"}}) {
     if (!equal_ignoring_case(target.substr(0, scheme.size()), scheme)) continue;
     const std::size_t begin = scheme.size();
-    const std::size_t end = std::min(target.find('/', begin), target.size());
-    const std::string_view authority = target.substr(begin, end - begin);
-    if (!authority.empty()) target.remove_prefix(end);
-    return authority;
+    const std::size_t end = std::min(target.find_first_of("/?#", begin), target.size());
+    std::string_view host = target.substr(begin, end - begin);
+    if (host.ends_with(port)) host.remove_suffix(port.size());
+    if (!host.empty()) target.remove_prefix(end);
+    return {host, port};
   }
   return {};
 }
 
 /// out: authority - of a target in absolute form
-std::optional<Refusal> parse_request_line(std::string_view line, HttpHead& out, std::string_view& authority) {
+std::optional<Refusal> parse_request_line(std::string_view line, HttpHead& out, Authority& authority) {
   const std::size_t first = line.find(' ');
   const std::size_t last = line.rfind(' ');
   if (first == std::string_view::npos || first == last)
@@ -127,7 +139,9 @@ std::optional<Refusal> parse_request_line(std::string_view line, HttpHead& out, 
   out.keeps_alive = !out.request.is_http_1_0;
   std::string_view target = line.substr(first + 1, last - first - 1);
   authority = take_authority(target);
-  return parse_target(target.empty() && !authority.empty() ? "/" : target, out.request);
+  if (!authority.host.empty() && !target.starts_with('/'))
+    return parse_target("/" + std::string(target), out.request);
+  return parse_target(target, out.request);
 }
 
 std::optional<Refusal> parse_field(std::string_view line, HttpRequest& request) {
@@ -174,6 +188,15 @@ std::optional<Refusal> check_host(const HttpRequest& request) {
   if (hosts == 0 && !request.is_http_1_0) return refuse_head(400, "no Host");
   if (hosts == 1 && !is_host(request.header("Host"))) return refuse_head(400, "Host is not a host");
   return std::nullopt;
+}
+
+/// Checks that Host says the same as the target. In HTTP/1.0 the target may say it alone.
+std::optional<Refusal> check_authority(const Authority& authority, HttpRequest& request) {
+  if (request.is_http_1_0 && count_of(request, "Host") == 0)
+    request.headers.push_back({"Host", std::string(authority.host)});
+  const std::string_view host = request.header("Host");
+  if (host.empty() || authority.is(host)) return std::nullopt;  // check_host() says what an empty one lacks
+  return refuse_head(400, "Host is not that of the target");
 }
 
 std::optional<Refusal> check_length(std::uint64_t max_body_bytes, HttpHead& out) {
@@ -223,13 +246,13 @@ Refusal long_body(std::uint64_t max_body_bytes) {
 }
 
 std::optional<Refusal> parse_head(std::string_view text, std::uint64_t max_body_bytes, HttpHead& out) {
-  std::string_view line, authority;
+  std::string_view line;
+  Authority authority;
   if (!take_line(text, line)) return refuse_head(400, "a line does not end with CR LF");
   auto refusal = parse_request_line(line, out, authority);
   // the fields are read all the same: they say in which form the client wants to be told
   if (auto of_fields = parse_fields(text, out.request); !refusal) refusal = std::move(of_fields);
-  if (!refusal && !authority.empty() && !equal_ignoring_case(authority, out.request.header("Host")))
-    refusal = refuse_head(400, "Host is not that of the target");
+  if (!refusal && !authority.host.empty()) refusal = check_authority(authority, out.request);
   return refusal ? refusal : check_framing(max_body_bytes, out);
 }
 
