@@ -1,6 +1,6 @@
 #include <algorithm>
-#include <array>
 #include <functional>
+#include <iterator>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -10,7 +10,6 @@
 #include <boost/json/object.hpp>
 #include <boost/json/string.hpp>
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include "core/json.h"
 #include "core/text.h"
@@ -51,9 +50,35 @@ constexpr MetadataOperator kMetadataOperators[] = {
     {"after", [](auto text, auto value) { return text > value; }},
 };
 
-/// The members of metadata_of().
-constexpr std::array<std::string_view, 5> kMetadataNames = {"url", "title", "published", "language",
-                                                            "engines"};
+std::string engines_text(const SearchAnswer& answer, const FusedResult& result) {
+  std::string out;
+  for (const std::string_view engine : engines_of(answer, result))
+    out += (out.empty() ? "" : ", ") + std::string(engine);
+  return out;
+}
+
+/// What a record says about its result.
+struct MetadataMember {
+  std::string_view name;
+  std::string (*value_of)(const SearchAnswer& answer, const FusedResult& result);
+};
+constexpr MetadataMember kMetadata[] = {
+    {"url", [](const auto&, const auto& result) { return result.hit.url; }},
+    {"title", [](const auto&, const auto& result) { return result.hit.title; }},
+    {"published", [](const auto&, const auto& result) { return result.hit.published; }},
+    {"language", [](const auto&, const auto& result) { return result.hit.language; }},
+    {"engines", engines_text},
+};
+
+bool is_metadata(std::string_view name) {
+  return std::ranges::find(kMetadata, name, &MetadataMember::name) != std::end(kMetadata);
+}
+
+std::string metadata_names() {
+  std::string out;
+  for (const MetadataMember& one : kMetadata) out += (out.empty() ? "" : ", ") + std::string(one.name);
+  return out;
+}
 
 struct MetadataCondition {
   std::vector<std::string> names;
@@ -89,10 +114,9 @@ MetadataCondition read_condition(JsonFields& outer, const Json& item) {
   out.names = texts_or_text(fields, item.get_object(), "name");
   out.values = texts_or_text(fields, item.get_object(), "value");
   for (std::string& value : out.values) value = ascii_lower(value);
-  for (const std::string& one : out.names)
-    if (std::ranges::find(kMetadataNames, one) == kMetadataNames.end())
-      fields.set_mistake(
-          fmt::format("no metadata is named \"{}\"; there are {}", one, fmt::join(kMetadataNames, ", ")));
+  if (!out.names.empty() && std::ranges::none_of(out.names, is_metadata))
+    fields.set_mistake(
+        fmt::format("no metadata is named \"{}\"; there are {}", out.names.front(), metadata_names()));
   const std::string name = fields.text("comparison_operator").value_or("");
   for (const MetadataOperator& one : kMetadataOperators)
     if (one.name == name) out.comparison = &one;
@@ -142,14 +166,9 @@ Result<DifyRetrieval> read_retrieval(const JsonObject& body) {
 
 /// The metadata of a record; texts, never null.
 JsonObject metadata_of(const SearchAnswer& answer, const FusedResult& result) {
-  std::string engines;
-  for (const std::string_view engine : engines_of(answer, result))
-    engines += (engines.empty() ? "" : ", ") + std::string(engine);
-  return JsonObject{{"url", result.hit.url},
-                    {"title", result.hit.title},
-                    {"published", result.hit.published},
-                    {"language", result.hit.language},
-                    {"engines", engines}};
+  JsonObject out;
+  for (const MetadataMember& one : kMetadata) out[one.name] = one.value_of(answer, result);
+  return out;
 }
 
 bool holds(const MetadataCondition& condition, const JsonObject& metadata) {

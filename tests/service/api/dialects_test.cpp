@@ -119,6 +119,9 @@ TEST_CASE("A domain is a knowledge base for Dify", "[service][dialects]") {
   CHECK(
       with(R"({"name":["url"],"comparison_operator":"in","value":["http://a.example/","http://c.example/"]})")
           .size() == 2);
+  const JsonArray titled = with(R"({"name":"title","comparison_operator":"not empty"})");
+  CHECK(titled.size() >= 3);
+  CHECK(with(R"({"name":["category","title"],"comparison_operator":"not empty"})") == titled);
   CHECK(with(R"({"name":"published","comparison_operator":"empty"})").size() == 2);
   CHECK(with(R"({"name":"published","comparison_operator":"after","value":"2021"})").empty());
   CHECK(
