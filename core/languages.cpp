@@ -82,6 +82,11 @@ std::string language_tag(std::string_view text) {
   return out;
 }
 
+bool names_language(std::string_view text) {
+  const auto is_part = [](char c) { return is_ascii_letter_or_digit(c) || c == '-' || c == '_'; };
+  return std::all_of(text.begin(), text.end(), is_part) && !language_tag(text).empty();
+}
+
 std::string language_name(std::string_view tag) {
   const std::string_view first = tag.substr(0, tag.find('-'));
   for (const Language& language : kLanguages)

@@ -23,6 +23,10 @@ std::span<const Language> known_languages();
 /// out:    empty when the text names no single language ("mul", "und", or no valid tag)
 std::string language_tag(std::string_view text);
 
+/// Whether a text is one tag or name of a language, such as "de", "pt-BR" or "zh_CN", and not a longer text
+/// of which language_tag() takes the beginning.
+bool names_language(std::string_view text);
+
 /// A language in its own spelling: "Deutsch", "Português (BR)"; the tag itself when the language is
 /// not known.
 std::string language_name(std::string_view tag);

@@ -41,11 +41,6 @@ constexpr std::array<std::string_view, 18> kSections = {"use_default_settings",
 constexpr double kMostSeconds = 300;  ///< of a time-out
 constexpr std::size_t kMostShown = 40;
 
-/// "de" or "pt-BR": not the longer texts of which language_tag() takes the beginning.
-bool is_language(const std::string& text) {
-  return !language_tag(text).empty() && text.find_first_of(" ,;") == std::string::npos;
-}
-
 bool is_yes(const YamlNode* node) {
   if (node == nullptr || !node->is_scalar()) return false;
   const std::string word = ascii_lower(node->text);
@@ -366,7 +361,7 @@ void check_values(const YamlNode& root, Diagnostics& diagnostics) {
   check(
       "search", "default_lang",
       [&](const YamlNode& value) {
-        return is_word(value, {"", "auto", "all"}) || (value.is_scalar() && is_language(value.text));
+        return is_word(value, {"", "auto", "all"}) || (value.is_scalar() && names_language(value.text));
       },
       "auto, all or a language such as de or pt-BR");
 }
@@ -425,7 +420,7 @@ SearxngSettings read_searxng_settings(const YamlNode& root, Diagnostics& diagnos
     const std::string level = text_below(*search, "safe_search");
     out.safe_search = level == "1" ? 1 : level == "2" ? 2 : 0;
     const std::string language = text_below(*search, "default_lang");
-    if (language != "auto" && language != "all" && is_language(language)) out.default_language = language;
+    if (language != "auto" && language != "all" && names_language(language)) out.default_language = language;
   }
   check_keys(root, diagnostics);
   check_values(root, diagnostics);

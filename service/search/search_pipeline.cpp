@@ -97,7 +97,7 @@ Result<std::vector<ExpandedQuery>> expand_request(const Snapshot& snapshot, cons
                                                   const templates::ExpansionLimits& limits) {
   if (request.variants.size() > kMaxVariants) return fail(Code::usage, "more than 16 query variants");
   const bool is_usual = request.language.empty() || request.language == snapshot.engines.language;
-  if (!is_usual && language_tag(request.language).empty())
+  if (!is_usual && !names_language(request.language))
     return fail(Code::usage, "the language is no language tag; write one such as de or pt-BR");
   std::vector<ExpandedQuery> queries;
   templates::TypedQuery asked;

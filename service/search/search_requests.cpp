@@ -67,14 +67,18 @@ Result<void> time_range_parameter(const Fields& fields, SearchParameters& out) {
   return {};
 }
 
+/// The language; empty for "all" and "auto", which mean any.
+std::string without_any(std::string language) {
+  const std::string word = ascii_lower(language);
+  return word == "all" || word == "auto" ? std::string() : std::move(language);
+}
+
 /// Reads the parameters that name domain, language and engines. A category with a domain's name chooses that
 /// domain, as SearXNG's tabs choose engines.
 void read_names(const Fields& fields, const Snapshot& snapshot, const KeyConfig* key, SearchParameters& out) {
   if (const std::string* domain = given(fields, "domain")) out.search.domain = *domain;
   const std::string* language = given(fields, "language");
-  out.search.language = language == nullptr                         ? snapshot.engines.language
-                        : *language == "all" || *language == "auto" ? ""
-                                                                    : *language;
+  out.search.language = language == nullptr ? snapshot.engines.language : without_any(*language);
   if (const std::string* categories = given(fields, "categories"); categories != nullptr)
     for (const std::string& name : split(*categories, ','))
       if (out.search.domain.empty() && !name.empty() && snapshot.find_domain_for(key, name) != nullptr)
@@ -210,11 +214,6 @@ void read_time_range(JsonFields& fields, NativeSearch& out) {
   const std::string& range = out.search.time_range;
   if (!range.empty() && days_of_time_range(range) == 0)
     fields.set_mistake("\"time_range\" must be day, week, month or year");
-}
-
-/// As in the parameter `language`, "all" and "auto" mean any.
-std::string without_any(std::string language) {
-  return language == "all" || language == "auto" ? std::string() : std::move(language);
 }
 
 }  // namespace

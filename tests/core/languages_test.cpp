@@ -31,6 +31,12 @@ TEST_CASE("A text that does not name exactly one language has no tag", "[core][l
     CHECK(language_tag(text).empty());
 }
 
+TEST_CASE("A language is a tag or a name and nothing else", "[core][languages]") {
+  for (const char* text : {"de", "pt-BR", "zh_CN", "German", "en-all", "nds"}) CHECK(names_language(text));
+  for (const char* text : {"", "de,en", "de/../x", "en;q=0.8", " de", "[\"de\"]", "und", "x", "\xC3\xA9"})
+    CHECK_FALSE(names_language(text));
+}
+
 TEST_CASE("A language is shown by its own name", "[core][languages]") {
   CHECK(language_name("de") == "Deutsch");
   CHECK(language_name("pt-BR") == "Português (BR)");

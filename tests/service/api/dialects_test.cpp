@@ -339,8 +339,16 @@ TEST_CASE("A request that is not read whole is refused in the shape of its path,
 
 TEST_CASE("A language is a tag or any", "[service][dialects]") {
   TestServer server;
-  for (const auto& [language, status] :
-       {std::pair{"de", 200}, {"pt-BR", 200}, {"all", 200}, {"auto", 200}, {"../x", 400}, {"zz zz", 400}}) {
+  for (const auto& [language, status] : {std::pair{"de", 200},
+                                         {"pt-BR", 200},
+                                         {"all", 200},
+                                         {"auto", 200},
+                                         {"Auto", 200},
+                                         {"ALL", 200},
+                                         {"../x", 400},
+                                         {"zz zz", 400},
+                                         {"de,../x", 400},
+                                         {"en;q=0.8", 400}}) {
     INFO(language);
     CHECK(status_in(server.post("/v1/search", kJson,
                                 std::string(R"({"query":"ada","language":")") + language + "\"}")) == status);
