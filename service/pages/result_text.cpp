@@ -61,7 +61,7 @@ bool is_safe_to_show(std::string_view text) {
   return true;
 }
 
-/// A piece of a URL as it stands, but with all characters but blanks encoded that could mislead.
+/// A piece of a URL as it stands, but with what could mislead encoded, except blanks.
 std::string shown_piece(std::string_view piece) {
   const std::string valid = to_valid_utf8(piece);
   std::string out;
