@@ -243,11 +243,11 @@ Result<void> HarWriter::append(const EngineRequest& request, const HttpAnswer& a
   // The line end comes first: what stands before may be a line that was cut off.
   const std::string line = "\n" + har_entry(request, answer);
   const std::lock_guard lock(mutex_);
-  for (std::size_t at = 0; at < line.size() && journal_ >= 0;) {
+  const std::string lost = path_ + ".part: the answer could not be recorded: ";
+  if (journal_ < 0) return fail(Code::try_again, lost + "the recording has ended");
+  for (std::size_t at = 0; at < line.size();) {
     const ssize_t written = ::write(journal_, line.data() + at, line.size() - at);
-    if (written < 0 && errno != EINTR)
-      return fail(Code::try_again,
-                  path_ + ".part: the answer could not be recorded: " + std::strerror(errno));
+    if (written < 0 && errno != EINTR) return fail(Code::try_again, lost + std::strerror(errno));
     at += written > 0 ? static_cast<std::size_t>(written) : 0;
   }
   return {};

@@ -107,11 +107,13 @@ TEST_CASE("A recording continues after a killed one", "[fetchers][har]") {
     auto writer = HarWriter::open(path);
     REQUIRE((*writer)->append(request_for("http://e.example/?q=1"), answer_with("old")).has_value());
     REQUIRE((*writer)->close().has_value());
+    const auto late = (*writer)->append(request_for("http://e.example/?q=3"), answer_with("late"));
+    REQUIRE_FALSE(late.has_value());
+    CHECK(late.error().text.find("could not be recorded: the recording has ended") != std::string::npos);
   }
   std::ofstream(path + ".part", std::ios::app) << "{\"startedDateTime\":\"cut";
   {
     auto writer = HarWriter::open(path);
-    std::ofstream(path + ".part", std::ios::app) << "\n";
     REQUIRE((*writer)->append(request_for("http://e.example/?q=2"), answer_with("two")).has_value());
     REQUIRE((*writer)->append(request_for("http://e.example/?q=1"), answer_with("new")).has_value());
   }
