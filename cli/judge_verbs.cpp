@@ -59,6 +59,7 @@ struct JudgeArguments {
   bool is_report = false;
   bool is_calibration = false;
   bool is_json = false;
+  std::vector<const CLI::Option*> asking;  ///< options that say nothing to a report
 };
 
 /// Reads settings NAME=NUMBER of an option into the variables of their names.
@@ -330,15 +331,10 @@ Result<void> check_together(const JudgeArguments& a) {
   if (!a.is_report && !a.is_calibration)
     return a.is_json ? fail(Code::usage, "--json prints a report; add --report or --calibrate")
                      : Result<void>();
-  const std::pair<const char*, bool> asking[] = {
-      {"--endpoint", !a.model.url.empty()}, {"--key-file", !a.key_file.empty()},
-      {"--queries", !a.queries.empty()},    {"--budget", !a.budget.empty()},
-      {"--price", !a.price.empty()},        {"--output", !a.output.empty()},
-      {"--no-store", a.is_store_left},      {"--answers", !a.answers.empty()},
-      {"--prompt", !a.prompt.empty()}};
-  for (const auto& [option, is_given] : asking)
-    if (is_given)
-      return fail(Code::usage, fmt::format("--report and --calibrate ask no model; leave out {}", option));
+  for (const CLI::Option* option : a.asking)
+    if (option->count() > 0)
+      return fail(Code::usage,
+                  fmt::format("--report and --calibrate ask no model; leave out {}", option->get_name()));
   return {};
 }
 
@@ -360,7 +356,6 @@ void add_asking_options(CLI::App& verb, JudgeArguments& a) {
                   "server with OpenAI's chat interface: http://HOST:PORT, https://HOST/v1, or the whole "
                   "address, also with "
                   "a query such as ?api-version=...");
-  verb.add_option("--model", a.model.model, "the model's name there; its judgments are marked model:NAME");
   verb.add_option(
       "--key-file", a.key_file,
       "file with the API key; default: the environment variable METAFUSE_JUDGE_KEY, or the file of "
@@ -410,6 +405,9 @@ void add_judge(CLI::App& app, Program& program) {
                judge, program);
   add_config_option(verb, a.config);
   verb.add_option("--domain", a.pool.domain, "domain whose results are judged");
+  verb.add_option("--model", a.model.model,
+                  "the model's name at the endpoint; its judgments are marked model:NAME");
+  const auto shared = static_cast<std::ptrdiff_t>(verb.get_options().size());
   add_asking_options(verb, a);
   verb.add_option("--output", a.output, "also write the grades as qrels into this file");
   verb.add_flag("--no-store", a.is_store_left,
@@ -426,11 +424,12 @@ void add_judge(CLI::App& app, Program& program) {
       ->check(CLI::Range(0, 1000000));
   add_defaulted(verb, "--deadline", a.pool.query_seconds, "time limit in seconds for the lists of one query")
       ->check(CLI::Range(0.1, 3600.0));
+  const auto options = verb.get_options();
+  a.asking.assign(options.begin() + shared, options.end());
   add_report_options(verb, a);
   verb.footer(
       "Judgments of a model are learned from only on request: metafuse train --weight MODEL=0.3 or --only "
-      "MODEL,\n"
-      "learning: {judge_model: MODEL} in the server. Stop the server of an SQLite file first, or give "
+      "MODEL, learning: {judge_model: MODEL} in the server. Stop the server of an SQLite file first, or give "
       "--no-store.\n"
       "Examples:\n"
       "  metafuse judge --domain support --endpoint http://127.0.0.1:8000 --model qwen2.5 --depth 5\n"

@@ -171,7 +171,9 @@ TEST_CASE("What the verb judge cannot do is one clear error", "[cli][judge]") {
         "needs --price");
   error(drinks.judge(drinks.asking({"--queries", queries, "--budget", "requests=2.5"})), "whole numbers");
   error(drinks.judge(drinks.asking({"--queries", queries, "--json"})), "--json prints a report");
-  error(drinks.judge({"--report", "--output", "zz.qrels"}), "leave out --output");
+  for (const std::string option : {"--most-asked", "--depth", "--parallel", "--documents-per-request",
+                                   "--timeout", "--deadline", "--answer-tokens", "--output"})
+    error(drinks.judge({"--report", option, "5"}), "leave out " + option);
   error(drinks.judge(drinks.asking({"--queries", queries, "--budget", "euros=1"})), "unknown name euros");
   error(drinks.judge(drinks.asking({"--queries", queries, "--prompt", queries})), "the prompt has no {mark}");
   const std::string nothing =
