@@ -117,20 +117,6 @@ std::string wrapped(std::string line) {
   return out + line;
 }
 
-/// A footer with the lines of each paragraph joined, so that wrapped() breaks them anew. Examples, which are
-/// indented, and what follows the end of a sentence keep their lines.
-std::string with_whole_paragraphs(const std::string& footer) {
-  std::string out;
-  for (std::size_t i = 0; i < footer.size(); ++i) {
-    const bool is_inside = i > 0 && i + 1 < footer.size();
-    const bool goes_on = footer[i] == '\n' && is_inside && footer[i + 1] != ' ' && footer[i + 1] != '\n' &&
-                         std::string_view(".:\n").find(footer[i - 1]) == std::string_view::npos &&
-                         footer[footer.rfind('\n', i - 1) + 1] != ' ';
-    out += goes_on ? ' ' : footer[i];
-  }
-  return out;
-}
-
 class HelpFormatter : public CLI::Formatter {
  public:
   explicit HelpFormatter(bool is_whole) : is_whole_(is_whole) {}
@@ -163,7 +149,7 @@ class HelpFormatter : public CLI::Formatter {
     const bool is_short = !is_whole_ && std::any_of(groups.begin(), groups.end(), [](const std::string& g) {
       return g.starts_with(kRareMark);
     });
-    const std::string footer = with_whole_paragraphs(Formatter::make_footer(app));
+    const std::string footer = Formatter::make_footer(app);
     return is_short ? footer + "\n" + full_name(*app) + " --help=all shows all options.\n" : footer;
   }
 

@@ -104,6 +104,15 @@ std::string page_name(const Program& program, const std::string& path) {
   return name;
 }
 
+/// The text below a verb's help: paragraphs are filled, examples, which are indented, keep their lines.
+std::string man_notes(const std::string& footer) {
+  std::string text;
+  std::istringstream lines(footer);
+  for (std::string line; std::getline(lines, line);)
+    text += line.starts_with(' ') ? ".nf\n" + roff(line) + "\n.fi\n" : ".br\n" + roff(line) + "\n";
+  return text;
+}
+
 std::string man_page(const Program& program, const std::string& path, const CLI::App& verb) {
   const std::string name = page_name(program, path);
   std::string page =
@@ -124,7 +133,7 @@ std::string man_page(const Program& program, const std::string& path, const CLI:
     page += "\n";
   }
   page += ".SH OPTIONS\n" + man_options(verb);
-  if (!verb.get_footer().empty()) page += ".SH NOTES\n.nf\n" + roff(verb.get_footer()) + "\n.fi\n";
+  if (!verb.get_footer().empty()) page += ".SH NOTES\n" + man_notes(verb.get_footer());
   return page + fmt::format(".SH SEE ALSO\n.BR {} (1)\n", roff(program.name));
 }
 

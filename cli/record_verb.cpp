@@ -71,8 +71,7 @@ void add_record(CLI::App& app, Program& program) {
       ->check(CLI::Range(0.1, 3600.0));
   verb.footer(
       "One base query at a time, within the limits of the engine definitions. A recording that was "
-      "interrupted\n"
-      "resumes where it ended; lists that failed are asked for again.\n"
+      "interrupted resumes where it ended; lists that failed are asked for again.\n"
       "Examples:\n"
       "  metafuse record --domain ml-homepages --queries judged.jsonl --output rec\n"
       "  metafuse train --runs rec/runs/*.run --qrels rec/qrels --model models/ml-homepages.json");

@@ -182,13 +182,12 @@ void add_index(CLI::App& app, Program& program) {
   add_threads(verb, a.files.threads, "threads that read files of folders and make vectors");
   verb.footer(
       "A file's ending says what it is, else its content; .gz, .xz and .zst are decompressed. PDF is read by "
-      "pdftotext,\n"
-      "RTF by unrtf, if they are installed. A table of all kinds says what was read, and what was left out "
+      "pdftotext, RTF by unrtf, if they are installed. A table of all kinds says what was read, and what was "
+      "left out "
       "and "
       "why.\n"
       "Further fields with text values become columns that queries can name (name:word) and engine "
-      "definitions\n"
-      "can weight.\n"
+      "definitions can weight.\n"
       "Examples:\n"
       "  metafuse index --database state/docs.db ~/Documents\n"
       "  metafuse index --database state/site.db site/ --base-url https://www.example.org/\n"
@@ -415,12 +414,10 @@ void add_serve(CLI::App& app, Program& program) {
   verb.add_option("--listen", a.listen, "HOST:PORT instead of the configuration's; port 0 takes a free one");
   verb.footer(
       "The address is printed on standard output when the server is ready; the log goes to standard error, "
-      "one\n"
-      "JSON object per line. SIGHUP reloads configuration, templates, engines and models; SIGTERM finishes "
-      "the\n"
-      "requests under way and ends. METAFUSE_LISTEN, METAFUSE_STORE, METAFUSE_MODELS and METAFUSE_REDIS "
-      "override\n"
-      "the file.\n"
+      "one JSON object per line. SIGHUP reloads configuration, templates, engines and models; SIGTERM "
+      "finishes "
+      "the requests under way and ends. METAFUSE_LISTEN, METAFUSE_STORE, METAFUSE_MODELS and METAFUSE_REDIS "
+      "override the file.\n"
       "Examples:\n"
       "  metafuse serve --config config/metafuse.yaml\n"
       "  metafuse serve --config config/metafuse.yaml --listen 127.0.0.1:0");
@@ -458,8 +455,8 @@ void add_mcp(CLI::App& app, Program& program) {
   verb.add_option("--key", a.key, "API key; default: the environment variable METAFUSE_KEY");
   verb.footer(
       "For agents that start a program and talk to it: each input line is a message, each output line a "
-      "reply; the\n"
-      "log goes to standard error. docs/use-with has what to write into the agents' configurations.\n"
+      "reply; the log goes to standard error. docs/use-with has what to write into the agents' "
+      "configurations.\n"
       "Examples:\n"
       "  metafuse mcp --config config/metafuse.yaml\n"
       "  METAFUSE_KEY=... metafuse mcp --url https://search.example.org");

@@ -112,6 +112,11 @@ TEST_CASE("Paragraphs of the help are broken once", "[cli]") {
   const std::string serve = run_metafuse({"help", "serve"}).out;
   CHECK(serve.find("error,\none JSON object per line. SIGHUP") != std::string::npos);
   CHECK(serve.find("Examples:\n  metafuse serve") != std::string::npos);
+  const TemporaryFolder folder;
+  REQUIRE(run_metafuse({"manual", folder.path()}).status == 0);
+  const std::string page = *read_text(folder.path("man1/metafuse-serve.1"), 1 << 20);
+  CHECK(page.find("standard error, one JSON object per line. SIGHUP") != std::string::npos);
+  CHECK(page.find("\n.br\nExamples:\n.nf\n  metafuse serve ") != std::string::npos);
 }
 
 TEST_CASE("Option --help shows the common options and --help=all shows all", "[cli]") {
