@@ -21,17 +21,21 @@ constexpr std::string_view kDamaged = ".damaged";
 constexpr std::size_t kRandomBytes = 8;  ///< of a name that nobody else uses
 constexpr std::chrono::seconds kLongestWait{1};
 
+/// What can be said of the path of an index before its lock is had.
+Result<void> check_path(const std::string& path) {
+  TRY_VOID(check_writable(path));
+  std::error_code error;
+  if (!std::filesystem::exists(path, error) || std::filesystem::is_regular_file(path, error)) return {};
+  return fail(Code::no_input, path + ": exists and is not a regular file; name another file");
+}
+
 /// An index may replace an index or an empty file. Anything else at its path is more likely a mistyped name,
 /// and is kept.
 ///
 /// out: whether it is a file that cannot be read as a database
 Result<bool> check_place(const std::string& path, bool takes_unreadable) {
   std::error_code error;
-  const auto kept = [&](const std::string& what) {
-    return fail(Code::no_input, path + ": exists and is " + what);
-  };
   if (!std::filesystem::exists(path, error)) return false;
-  if (!std::filesystem::is_regular_file(path, error)) return kept("not a regular file; name another file");
   if (std::filesystem::is_empty(path, error)) return false;
   TRY(auto database, open_index_file(path));
   const auto version = index_version(database);
@@ -39,7 +43,8 @@ Result<bool> check_place(const std::string& path, bool takes_unreadable) {
   if (is_unreadable && takes_unreadable) return true;
   if (is_unreadable) return fail(Code::no_input, version.error().text);
   if (!version) return version.error();
-  if (version->empty()) return kept("not a document index; name another file");
+  if (version->empty())
+    return fail(Code::no_input, path + ": exists and is not a document index; name another file");
   return false;
 }
 
@@ -65,7 +70,7 @@ void remove_leftovers(const std::string& database) {
 
 Result<IndexWriting> IndexWriting::begin(const std::string& database, const IndexWritingOptions& options) {
   const auto& [tell, is_interrupted, takes_unreadable] = options;
-  TRY_VOID(check_writable(database));
+  TRY_VOID(check_path(database));
   const TimePoint end = machine_clock().now() + kLongestWait;
   bool is_told = false;
   const std::string what = "another program is writing " + database;
