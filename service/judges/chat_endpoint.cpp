@@ -123,6 +123,10 @@ Result<ChatEndpoint> ChatEndpoint::make(fetchers::Transport& transport, ChatMode
   return endpoint;
 }
 
+ChatEndpoint::Form ChatEndpoint::Form::without(std::string_view parameter) const {
+  return {has_old_limit && parameter != "max_tokens", has_temperature && parameter != "temperature"};
+}
+
 fetchers::EngineRequest ChatEndpoint::request(const std::string& prompt, std::size_t answer_tokens,
                                               Form form) const {
   fetchers::EngineRequest request;
@@ -180,11 +184,9 @@ ChatTry ChatEndpoint::failed(const HttpAnswer& answer, Form form) const {
   const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(wished).count();
   out.retry_after_seconds = static_cast<int>(std::min<std::int64_t>(seconds, kMostWishedSeconds));
   const std::string parameter = refused_parameter(answer);
-  Form next = form;
-  if (parameter == "max_tokens") next.has_old_limit = false;
-  if (parameter == "temperature") next.has_temperature = false;
-  if (next == form) return out;
-  form_->store(next);
+  if (form.without(parameter) == form) return out;
+  Form known = form_->load();  // requests sent meanwhile may have taught more
+  while (!form_->compare_exchange_weak(known, known.without(parameter))) continue;
   out.outcome = ChatOutcome::failed;  // it may be answered in the other form
   return out;
 }
@@ -202,9 +204,12 @@ Result<ChatTry> ChatEndpoint::ask(const std::string& prompt, std::size_t answer_
   while (!pending->has_come.wait_for(lock, kLooksEvery, [&] { return pending->answer.has_value(); }))
     TRY_VOID(check_interrupt(is_interrupted));
   const HttpAnswer& answer = *pending->answer;
-  if (answer.failure == Failure::none && answer.status >= 200 && answer.status < 300)
+  if (answer.failure == Failure::none && answer.status >= 200 && answer.status < 300) {
+    *has_answered_ = true;
     return ChatTry{ChatOutcome::answered, read_chat_answer(answer, prompt), {}, 0};
-  return is_of_request(answer) ? Result<ChatTry>(failed(answer, form)) : hopeless(answer);
+  }
+  const bool is_moderated = answer.status == 403 && *has_answered_;  // with a key that it took before
+  return is_of_request(answer) || is_moderated ? Result<ChatTry>(failed(answer, form)) : hopeless(answer);
 }
 
 }  // namespace metafuse::service

@@ -37,7 +37,8 @@ enum class ChatOutcome {
   answered,
   failed,   ///< as others, or the same, may again: a status of 5xx, no answer in time, a dropped connection
   busy,     ///< 429: it may be sent again after a pause
-  refused,  ///< this request gets no answer, however often it is sent: 400, 413, 422, an answer without end
+  refused,  ///< this request gets no answer, however often it is sent: 400, 413, 422, an answer without end,
+            ///< and 403 of a server that has answered others
 };
 
 struct ChatTry {
@@ -62,9 +63,8 @@ class ChatEndpoint {
   const std::string& url() const { return url_; }
   const ChatModel& model() const { return model_; }
 
-  /// Sends a request once, at temperature 0, and waits. A server that refuses max_tokens or a
-  /// temperature, as it says by "param" of its error, is from then on asked with max_completion_tokens,
-  /// or without a temperature.
+  /// Sends a request once, at temperature 0, and waits. A server that refuses max_tokens or a temperature, as
+  /// it says by "param" of its error, is from then on asked with max_completion_tokens, or without it.
   ///
   /// in:     answer_tokens - the answer's limit; is_interrupted - asked ten times per second
   /// errors: those that no other request would mend, in one sentence that says what to do: unavailable:
@@ -80,6 +80,7 @@ class ChatEndpoint {
     bool has_old_limit = true;
     bool has_temperature = true;
 
+    Form without(std::string_view parameter) const;
     friend bool operator==(const Form&, const Form&) = default;
   };
   fetchers::EngineRequest request(const std::string& prompt, std::size_t answer_tokens, Form form) const;
@@ -93,6 +94,7 @@ class ChatEndpoint {
   std::shared_ptr<const fetchers::OwnHost> own_host_;
   int connections_ = 1;
   std::shared_ptr<std::atomic<Form>> form_ = std::make_shared<std::atomic<Form>>();
+  std::shared_ptr<std::atomic<bool>> has_answered_ = std::make_shared<std::atomic<bool>>();
 };
 
 }  // namespace metafuse::service

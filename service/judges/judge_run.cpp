@@ -17,8 +17,8 @@ namespace metafuse::service {
 namespace {
 
 constexpr int kTriesOfRequest = 4;
-constexpr int kTriesWhileBusy =
-    7;  // pauses of 1 s, 2 s, 4 s and so on: beyond a minute, which limits count by
+/// With pauses of 1 s, 2 s, 4 s and so on it waits longer than a minute, which limits count by.
+constexpr int kTriesWhileBusy = 7;
 /// After so many answers that are no chat, and not one that is, the address is taken to be wrong; after so
 /// many requests in a row without any answer, the server is.
 constexpr std::size_t kStrangeAnswers = 10;

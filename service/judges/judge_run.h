@@ -49,11 +49,10 @@ struct JudgeRunOptions {
 struct JudgeRun {
   /// By task and document; nothing where the model refused or was not asked.
   std::vector<std::vector<std::optional<int>>> grades;
-  std::size_t known = 0;    ///< documents answered by an earlier run
-  std::size_t graded = 0;   ///< documents graded in this run
-  std::size_t refused = 0;  ///< documents for which the model gave no grade, now or earlier
-  std::string
-      refused_answer;  ///< the first of this run in which there is no grade, or why there was no answer
+  std::size_t known = 0;        ///< documents answered by an earlier run
+  std::size_t graded = 0;       ///< documents graded in this run
+  std::size_t refused = 0;      ///< documents for which the model gave no grade, now or earlier
+  std::string refused_answer;   ///< the first of this run without a grade, or why there was no answer
   std::size_t asked_again = 0;  ///< those of `refused` that the next run asks for again
   std::size_t cut = 0;          ///< answers that gave no grade because they ended at the limit of tokens
   std::size_t left = 0;         ///< documents that were not asked, since the run ended before

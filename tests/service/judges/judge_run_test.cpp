@@ -12,6 +12,7 @@
 #include "core/deadline.h"
 #include "core/text_file.h"
 #include "tests/support/chat_server.h"
+#include "tests/support/scripted_transport.h"
 #include "tests/support/temporary_folder.h"
 
 using namespace metafuse;
@@ -355,6 +356,22 @@ TEST_CASE("A document that the server cannot stand keeps no other from being gra
     }
 }
 
+TEST_CASE("A server that has answered before may forbid single texts", "[service][judges]") {
+  ChatServer server([](const std::string& prompt) {
+    return holds(prompt, "taboo") ? Said{"", 403, R"({"error":{"message":"moderated"}})"}
+                                  : honest_model(prompt);
+  });
+  Bench bench;
+  const auto run = bench.run(server.url(), tasks_of({"good", "taboo", "fair"}));
+  REQUIRE(run.has_value());
+  CHECK(run->grades.at(0) == Grades{3, std::nullopt, 1});
+  CHECK(run->asked_again == 1);
+  CHECK(holds(run->refused_answer, "HTTP 403: moderated"));
+  const auto first = Bench().run(server.url(), tasks_of({"taboo", "good"}));
+  REQUIRE(first.has_error());
+  CHECK(holds(first.error().text, "HTTP 403: moderated; give a valid key"));
+}
+
 TEST_CASE("A run in which nothing gets through ends and says why", "[service][judges]") {
   std::vector<std::string> texts;
   for (int i = 0; i < 30; ++i) texts.push_back("good " + std::to_string(i));
@@ -407,6 +424,31 @@ TEST_CASE("A server that knows other parameters is asked with those", "[service]
   const auto body = parse_json(picky.requests().back().body, "body").value().as_object();
   CHECK(body.contains("max_completion_tokens"));
   CHECK_FALSE(body.contains("max_tokens"));
+  CHECK_FALSE(body.contains("temperature"));
+}
+
+TEST_CASE("A late refusal of one parameter brings no other back", "[service][judges]") {
+  const auto refusal = [](const std::string& parameter) {
+    return test::answer_of(R"({"error":{"param":")" + parameter + "\"}}", 400);
+  };
+  const auto ask = [](const ChatEndpoint& endpoint) {
+    return endpoint.ask("prompt", 10, [] { return false; }).value().outcome;
+  };
+  test::Script script;
+  test::ScriptedTransport transport(script);
+  const auto endpoint = ChatEndpoint::make(transport, {"http://h.example", "m", "", 20, 0}, 4).value();
+  int asked = 0;
+  script.answer = [&](const fetchers::EngineRequest&) {
+    if (++asked > 1) return refusal(asked == 2 ? "max_tokens" : "temperature");
+    CHECK(ask(endpoint) == ChatOutcome::failed);  // others are asked, and refused, before the first
+    CHECK(ask(endpoint) == ChatOutcome::failed);
+    return refusal("max_tokens");
+  };
+  CHECK(ask(endpoint) == ChatOutcome::failed);
+  CHECK(asked == 3);
+  ask(endpoint);
+  const auto body = parse_json(script.requests.back().body, "body").value().as_object();
+  CHECK(body.contains("max_completion_tokens"));
   CHECK_FALSE(body.contains("temperature"));
 }
 
