@@ -11,6 +11,7 @@
 
 #include "fusion/data/features.h"
 #include "fusion/data/fused_order.h"
+#include "fusion/learners/common/validation.h"
 #include "fusion/training/held_out.h"
 
 namespace metafuse::fusion {
@@ -33,8 +34,8 @@ std::vector<double> worth_of_rows(const TrainingSet& set) {
     preferred[pair.below] -= pair.weight;
   }
   for (std::size_t row = 0; row < worth.size(); ++row) {
-    const bool is_relevant = set.in_feedback[row] != 0 && set.grades[row] >= set.feedback.relevance_level;
-    if (is_relevant && set.grades[row] > 0.0)
+    const bool is_found = set.in_feedback[row] != 0 && is_relevant(set, set.grades[row]);
+    if (is_found && set.grades[row] > 0.0)
       worth[row] = set.grades[row];
     else if (preferred[row] > 0.0)
       worth[row] = 1.0;

@@ -89,9 +89,10 @@ struct Pool {
   }
 };
 
-/// Each own query's measure by models that have not seen it, per weight.
+/// A value per own query, by weight.
 using ValuesByWeight = std::array<std::vector<double>, kPoolWeights.size()>;
 
+/// Each own query's measure by models that have not seen it.
 ///
 /// out: nothing if the queries of some folds alone teach nothing
 Result<std::optional<ValuesByWeight>> measure_weights(const Pool& pool, std::size_t folds,

@@ -88,6 +88,18 @@ TEST_CASE("A list that repeats what another found comes after one that adds to i
   CHECK(choice.queries == 2);
 }
 
+TEST_CASE("A grade that measures round up to a relevant one counts when lists are ordered",
+          "[fusion][list_ordering]") {
+  TrainingSet set = overlapping(2);
+  const ListChoice whole = order_lists(set, *rrf_of(set).ranker);
+  for (double& grade : set.grades) grade *= 0.6;  // as a language model's calibrated grades are
+  const ListChoice calibrated = order_lists(set, *rrf_of(set).ranker);
+  CHECK(calibrated.queries == 2);
+  CHECK(calibrated.order == whole.order);
+  REQUIRE(calibrated.gains.size() == 3);
+  CHECK(calibrated.gains[0] == Approx(whole.gains[0]));
+}
+
 TEST_CASE("Each list of the order adds most to those before it", "[fusion][list_ordering]") {
   Random random(7);
   for (int trial = 0; trial < 30; ++trial) {
