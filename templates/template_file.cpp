@@ -159,7 +159,7 @@ class FileReader {
   void read_slots(const YamlNode& slots) {
     if (!slots.is_map()) return diagnostics_.error(slots.place, "slots must be a map of slot names");
     if (slots.entries.size() > kMaxSlots)
-      return diagnostics_.error(slots.place, fmt::format("more than {} slots", kMaxSlots));
+      return diagnostics_.error(slots.place, fmt::format("more than {} slots; remove some", kMaxSlots));
     knows_slots_ = true;
     if (slots.entries.empty()) diagnostics_.error(slots.place, "no slot; a domain needs at least one");
     for (const auto& [key, value] : slots.entries) {

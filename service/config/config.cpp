@@ -440,8 +440,7 @@ std::string config_reference() {
   describe_settings(out, "documents[].", kDocuments);
   out +=
       "documents[].every: how often the folders are read; a time from 1s to 30d such as 90s, 10m or 2h, "
-      "default "
-      "10m\n";
+      "default 10m\n";
   describe_settings(out, "traces.", kTraces);
   describe_settings(out, "branding.", kBranding);
   return out;
