@@ -348,8 +348,9 @@ TEST_CASE("What a network says beside its proxies is not passed over", "[fetcher
   const auto settings = parse_engine_file("search: {safe_search: 0}\n" + block, "settings.yml");
   REQUIRE(settings.has_value());
   CHECK(settings->engines.size() == 1);
-  REQUIRE(settings->warnings.size() == 1);
-  CHECK(settings->warnings[0].find("the key \"verify\" has no effect here") != std::string::npos);
+  REQUIRE(settings->warnings.size() == 2);
+  CHECK(settings->warnings[0].find("the key \"enable_http2\" has no effect here") != std::string::npos);
+  CHECK(settings->warnings[1].find("the key \"verify\" has no effect here") != std::string::npos);
 }
 
 TEST_CASE("A refused block of a settings.yml costs no other one of its name",
