@@ -111,6 +111,18 @@ void renew_digests(std::string_view secret, const std::map<std::string, std::str
   for (StoredJudgment& judgment : batch.judgments) rename(judgment);
 }
 
+/// How many searches the store does not have; one that occurs several times counts once.
+Result<std::size_t> count_new(Store& store, const std::vector<StoredSearch>& searches) {
+  std::set<std::string_view> ids;
+  for (const StoredSearch& search : searches) ids.insert(search.id);
+  std::size_t count = 0;
+  for (const std::string_view id : ids) {
+    TRY(const auto found, store.searches.find(id));
+    count += found ? 0 : 1;
+  }
+  return count;
+}
+
 }  // namespace
 
 std::string ImportReport::text() const {
@@ -170,7 +182,6 @@ Result<ImportReport> import_offline_queries(Store& store, const std::vector<Offl
   for (const OfflineQuery& query : queries) {
     const StoredSearch& search = query.search;
     batch.searches.push_back(search);
-    ++report.searches;
     const std::set<std::string_view> listed(search.documents.begin(), search.documents.end());
     for (const auto& [document, grade] : query.grades) {
       if (!listed.contains(document)) ++*report.unlisted;
@@ -180,6 +191,7 @@ Result<ImportReport> import_offline_queries(Store& store, const std::vector<Offl
       ++report.judgments;
     }
   }
+  TRY(report.searches, count_new(store, batch.searches));
   TRY_VOID(store.add_batch(batch));
   return report;
 }
@@ -197,10 +209,7 @@ Result<ImportReport> import_lines(Store& store, ExportedLines exported, const St
   }
   TRY(auto known, KnownJudgments::read(store.judgments, domains));
   std::erase_if(batch.judgments, [&](const StoredJudgment& each) { return !known.is_news(each, report); });
-  for (const StoredSearch& search : batch.searches) {
-    TRY(const auto found, store.searches.find(search.id));
-    report.searches += found ? 0 : 1;
-  }
+  TRY(report.searches, count_new(store, batch.searches));
   TRY_VOID(store.add_batch(batch));
   report.judgments = batch.judgments.size();
   report.foreign = exported.foreign;

@@ -140,7 +140,11 @@ TEST_CASE("An export is imported unchanged and the newer judgment wins", "[servi
   CHECK(store->judgments.queries("shoes")->at(0).judgments.at(0) == expected);
   CHECK((**found).query == expected.query);
   // a second import adds nothing; a newer judgment in the store is kept
-  CHECK(import_file(*store, file, "shoes")->judgments == 0);
+  const auto second = import_file(*store, file, "shoes");
+  CHECK(second->searches == 0);
+  CHECK(second->judgments == 0);
+  const auto twice = transfer_store(folder.path("twice.db"));
+  CHECK(import_file(*twice, folder.write("twice.jsonl", lines + lines), "shoes")->searches == 1);
   CHECK((**store->searches.find(search.id)).times == search.times);
   StoredJudgment newer = expected;
   newer.grade = 0;
@@ -254,6 +258,8 @@ TEST_CASE("An import into a store with hashed queries leaves out words and addre
   const auto report = import_offline_queries(*store, *offline, "ann", kNewYear);
   REQUIRE(report.has_value());
   CHECK(report->unlisted == 10);
+  CHECK(report->searches == 10);
+  CHECK(import_offline_queries(*store, *offline, "ann", kNewYear)->searches == 0);
   const std::string stored = export_of(*store);
   for (const char* word : {"example.org", "red ", "q1", "/a"}) CHECK(stored.find(word) == std::string::npos);
   // the same digests as if the words were there
