@@ -212,15 +212,11 @@ Result<LinearRanker> regression(const TrainingSet& set, const RegressionOptions&
   const auto shift = [&](const Viewer& viewer) { return options.is_normalised ? viewer.mean : 0.0; };
   Eigen::MatrixXd c(static_cast<Eigen::Index>(documents.size()), static_cast<Eigen::Index>(viewers.size()));
   Eigen::VectorXd a(c.rows());
-  constexpr double kLargest = 1e100;  // squares and sums of such numbers remain finite
   for (Eigen::Index row = 0; row < c.rows(); ++row) {
     const std::size_t x = documents[static_cast<std::size_t>(row)];
     a[row] = feedback_grade(set, x);
     for (std::size_t f = 0; f < viewers.size(); ++f) {
       const double value = set.matrix.is_unranked(x, f) ? viewers[f].mean : set.matrix.value(x, f);
-      if (!(std::abs(value) <= kLargest))
-        return fail(Code::bad_data,
-                    "the feature " + set.matrix.features()[f].name + " exceeds 1e100; scale it");
       c(row, static_cast<Eigen::Index>(f)) = (value - shift(viewers[f])) / scale(viewers[f]);
     }
   }
@@ -293,8 +289,9 @@ Result<LinearRanker> random_guessing(const TrainingSet& set) {
 Learner row(std::string name, std::string meaning, std::string source, std::vector<LearnerOption> options,
             Fit fit) {
   const auto train = [name, fit = std::move(fit)](const TrainingRequest& request) -> Result<TrainingResult> {
-    TRY(auto ranker, fit(request));
     const TrainingSet& set = *request.train;
+    TRY_VOID(refuse_huge_features(set.matrix));
+    TRY(auto ranker, fit(request));
     TrainingResult result;
     result.model.learner = name;
     result.model.features = set.matrix.features();

@@ -7,6 +7,7 @@
 
 #include <fmt/format.h>
 
+#include "core/portable_math.h"
 #include "fusion/learners/common/feedback_grades.h"
 #include "fusion/model/sum_ranker.h"
 
@@ -23,6 +24,15 @@ Result<void> refuse_pair_options(const TrainingSet& set, std::string_view learne
     return fail(Code::usage, fmt::format("{} learns from the grades of single documents; leave out "
                                          "--query-weights and --grade-weights",
                                          learner));
+  return {};
+}
+
+Result<void> refuse_huge_features(const FeatureMatrix& documents) {
+  for (std::size_t d = 0; d < documents.document_count(); ++d)
+    for (std::size_t f = 0; f < documents.feature_count(); ++f)
+      if (!documents.is_unranked(d, f) && !is_moderate(documents.value(d, f)))
+        return fail(Code::bad_data,
+                    "the feature " + documents.features()[f].name + " exceeds 1e100; scale it");
   return {};
 }
 

@@ -21,6 +21,11 @@ namespace metafuse::lab {
 /// errors: usage: general feedback, or weights of queries or grades
 Result<void> refuse_pair_options(const TrainingSet& set, std::string_view learner);
 
+/// For learners whose models have numbers of the size of the features, which a model file limits.
+///
+/// errors: bad_data: a value beyond 1e100
+Result<void> refuse_huge_features(const FeatureMatrix& documents);
+
 /// An option that is read only beside another.
 struct DependentOption {
   std::string name;

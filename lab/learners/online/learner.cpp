@@ -7,6 +7,7 @@
 
 #include <fmt/format.h>
 
+#include "core/portable_math.h"
 #include "core/random.h"
 #include "fusion/learners/common/feedback_grades.h"
 #include "fusion/learners/common/options.h"
@@ -113,7 +114,7 @@ std::vector<InputScale> unit_scales(const FeatureMatrix& documents) {
       // Halved first, since the difference of two finite numbers may overflow.
       const double half_span = highest / 2.0 - lowest / 2.0;
       const double factor = 1.0 / half_span / 2.0;
-      scales[f] = std::isfinite(factor) && factor > 0.0 ? InputScale{-lowest, factor} : InputScale{0.0, 0.0};
+      scales[f] = is_moderate(factor) && factor > 0.0 ? InputScale{-lowest, factor} : InputScale{0.0, 0.0};
     } else {
       scales[f] = {0.0, 0.0};
     }
@@ -126,6 +127,7 @@ Result<OnlineRanker> start_of(const LearnerSettings& settings, const TrainingSet
   if (grades.empty()) {
     TRY(grades, grade_scale(set));
   }
+  TRY_VOID(refuse_huge_features(set.matrix));
   std::vector<InputScale> scales(set.matrix.feature_count());
   if (settings.is_scaled) scales = unit_scales(set.matrix);
   return fresh_ranker(settings, std::move(scales), std::move(grades));

@@ -107,6 +107,19 @@ TEST_CASE("Unusual ratings give a model with finite scores or an error with the 
       }
 }
 
+TEST_CASE("Features whose size no model file can have are refused at training", "[experiments][bad_input]") {
+  const TrainingSet set = awkward_sets().at("huge values");
+  TrainingRequest request;
+  request.train = &set;
+  for (const char* learner : {"regression", "vector-similarity", "nearest-neighbour", "best-feature", "prank",
+                              "prank-vp", "widrow-hoff", "oap-bpm"}) {
+    INFO(learner);
+    const auto result = metafuse::lab::find_learner(learner)->train(request);
+    REQUIRE(result.has_error());
+    CHECK(result.error().text.ends_with("exceeds 1e100; scale it"));
+  }
+}
+
 TEST_CASE("Boosting reports that it cannot learn from equal ratings", "[experiments][bad_input]") {
   const TrainingSet set = awkward_sets().at("all ratings equal");
   for (const char* learner : {"rankboost-plus", "mpboost"}) {
