@@ -91,9 +91,10 @@ TEST_CASE("A list that repeats what another found comes after one that adds to i
 TEST_CASE("A grade that measures round up to a relevant one counts when lists are ordered",
           "[fusion][list_ordering]") {
   TrainingSet set = overlapping(2);
-  const ListChoice whole = order_lists(set, *rrf_of(set).ranker);
+  const Model model = rrf_of(set);
+  const ListChoice whole = order_lists(set, *model.ranker);
   for (double& grade : set.grades) grade *= 0.6;  // as a language model's calibrated grades are
-  const ListChoice calibrated = order_lists(set, *rrf_of(set).ranker);
+  const ListChoice calibrated = order_lists(set, *model.ranker);
   CHECK(calibrated.queries == 2);
   CHECK(calibrated.order == whole.order);
   REQUIRE(calibrated.gains.size() == 3);
