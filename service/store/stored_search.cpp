@@ -94,7 +94,7 @@ Result<std::vector<std::uint32_t>> read_ranks(const Json& json, std::size_t docu
 
 void StoredList::add(std::uint32_t document, std::uint32_t rank) {
   if (ranks.empty() && rank != documents.size() + 1)
-    for (std::size_t i = 0; i < documents.size(); ++i) ranks.push_back(rank_of(i));
+    for (std::uint32_t above = 1; above <= documents.size(); ++above) ranks.push_back(above);
   documents.push_back(document);
   if (!ranks.empty() || rank != documents.size()) ranks.push_back(rank);
 }

@@ -132,7 +132,7 @@ TEST_CASE("A list that no model has counts like the lists of its engine, else li
 }
 
 TEST_CASE("What a model says of its lists is computed once for all lists of one engine", "[fusion][prior]") {
-  Model model = trained(queries_of(lists_named(kNames), 1, 20, 3), "rankboost");
+  Model model = trained(queries_of(lists_named(kNames), 0, 20, 3), "rankboost");
   const auto counting = std::make_shared<CountingRanker>();
   counting->other = model.ranker;
   model.ranker = counting;
