@@ -111,7 +111,7 @@ Result<std::optional<StoredSearch>> search_to_learn(Store& store, std::string_vi
 
 /// A domain's judgments and clicks as a training set. A query that people judged is learned from their grades
 /// alone; one that only a chosen model judged, from the model's, with the weight of the choice. What a model
-/// did not grade is left out: it lay deeper than the pool, and may be good. A judged base query gets the
+/// did not grade is left out, since it lay deeper than the pool and may be good. A judged base query gets the
 /// lists of the search that was judged last. A clicked search gets the pairs of click_pairs(), whose weights
 /// decay and are bounded; its query is named "clicked DIGEST#SEARCH".
 ///
